@@ -1,0 +1,1 @@
+"""Graceful degradation for LangGraph and LangChain agents."""

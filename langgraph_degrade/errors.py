@@ -1,7 +1,7 @@
 """The errors of this package.
 
     DegradeError (RuntimeError)
-    ├── PolicyError          a policy that says something impossible: file, place, what would be right
+    ├── PolicyError          a policy that says something impossible: file, place, what would be right .problems
     ├── CircuitOpen          refused: the target is known to be down          .target .retry_after
     ├── BudgetSpent          refused: the request has no attempts left        .target
     ├── DeadlineExceeded     the request's time is over                       .target
@@ -18,14 +18,30 @@ ladder would be walked three times.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 
 class DegradeError(RuntimeError):
     """Root of every error this package raises."""
 
 
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing wrong with a policy: where (`tools.get_stock.cache.ttl`), what, and what would be right."""
+
+    place: str
+    what: str
+    fix: str
+    line: int | None = None
+    """Counted from 1; None where the source has no lines (code) or none to name (JSON, TOML)."""
+
+
 class PolicyError(DegradeError):
-    """Raised when a policy is wrong; the text names the file, the place and what would be right."""
+    """Raised when a policy is wrong; the text names the file, the place and what would be right, for every problem."""
+
+    def __init__(self, message: str, *, problems: Sequence[Problem] = ()) -> None:
+        super().__init__(message)
+        self.problems = tuple(problems)
 
 
 class _Refused(DegradeError):

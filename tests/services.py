@@ -158,7 +158,8 @@ def postgres_url(postgres_server: Postgres) -> str:
 
 def _package(name: str) -> Path:
     spec = find_spec(name)
-    assert spec is not None and spec.origin is not None, f"{name} is not installed: make test"
+    assert spec is not None, f"{name} is not installed: make test"
+    assert spec.origin is not None
     return Path(spec.origin).parent
 
 
@@ -171,7 +172,13 @@ def _free_port() -> int:
 
 def _popen(command: Sequence[str], *, cwd: Path, user: str | None = None) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        command, cwd=cwd, user=user, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        command,
+        cwd=cwd,
+        user=user,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
     )
 
 

@@ -11,11 +11,12 @@ import dataclasses
 import datetime as dt
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
 from decimal import Decimal
 from enum import Enum
 from functools import singledispatch
-from typing import Any, Literal
+from typing import Any, Literal, cast
 from uuid import UUID
 
 from pydantic import BaseModel
@@ -32,10 +33,6 @@ _encode: Callable[[object], str] = json.JSONEncoder(
 ).encode
 
 
-class _NoKey(Exception):
-    """A value without a lasting identity."""
-
-
 def canonical(args: Mapping[str, object]) -> str | None:
     """Canonical text of a call's arguments, defaults already filled in; None where they have none.
 
@@ -49,7 +46,7 @@ def canonical(args: Mapping[str, object]) -> str | None:
     """
     try:
         text = _encode(_typed(args))
-    except (_NoKey, ValueError, RecursionError):  # ValueError: NaN, infinity, an int too long to print
+    except Exception:  # NaN, an object, nesting without end, a value that can't even be read
         return None
     if not text.isascii():
         # A lone surrogate becomes its JSON escape; a character beyond the BMP stays itself, so they can't meet.
@@ -91,7 +88,10 @@ def _look_up(name: str, configurable: Mapping[str, object], context: object) -> 
     if name.startswith(_INTERNAL):
         return None
     given = configurable.get(name)
-    other = context.get(name) if isinstance(context, Mapping) else getattr(context, name, None)
+    if isinstance(context, Mapping):
+        other = cast("Mapping[str, object]", context).get(name)
+    else:
+        other = getattr(context, name, None)
     if given is None or other is None:
         return other if given is None else given
     return given if _identity(name, given) == _identity(name, other) else None
@@ -106,13 +106,13 @@ def _identity(name: str, value: object) -> tuple[str] | None:
 
 def _typed(value: Any) -> Any:
     """The value as plain JSON; whatever isn't is a mapping with one `$class` key, which no other mapping has."""
-    kind = type(value)
+    kind = cast("type[Any]", type(value))
     if kind in _SCALARS:
         return value
     if kind is list:
         return [_typed(item) for item in value]
-    if isinstance(value, Mapping):
-        return _mapping(value)
+    if kind is dict or isinstance(value, Mapping):
+        return _mapping(cast("Mapping[Any, Any]", value))
     return {f"${kind.__module__}.{kind.__qualname__}": _content(value)}
 
 
@@ -126,7 +126,7 @@ def _mapping(value: Mapping[Any, Any]) -> Any:
 def _content(value: Any) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: _typed(getattr(value, field.name)) for field in dataclasses.fields(value)}
-    raise _NoKey
+    raise TypeError("no lasting identity")
 
 
 @_content.register
@@ -140,8 +140,8 @@ def _(value: Any) -> Any:
     return [_typed(item) for item in value]
 
 
-@_content.register
-def _(value: Set) -> Any:
+@_content.register(AbstractSet)
+def _(value: Any) -> Any:
     return sorted((_typed(item) for item in value), key=_encode)
 
 
@@ -166,7 +166,7 @@ def _(value: object) -> str:
 @_content.register
 def _(value: Decimal) -> str:
     if not value.is_finite():
-        raise _NoKey
+        raise ValueError("equal to nothing")
     return str(value)
 
 

@@ -1,25 +1,22 @@
 """What the engine asks of a store: claims on writes, and the list of what is unfinished.
 
 A write is claimed *before* it is sent, outside the checkpoint, so that after a lost reply, a crash or a resume
-somebody still knows that it may have happened. What a claim says:
+somebody still knows that it may have happened. `Store.claim` gives a claim in one of three states:
 
-| state     | who reads it                                                                                   |
-|-----------|------------------------------------------------------------------------------------------------|
-| `claimed` | the claim is yours: send the write, then `settle` it                                           |
-| `done`    | this very call was answered before: hand out `result`, send nothing                            |
-| `failed`  | this very call is known not to have happened                                                   |
-| `unknown` | it may have happened: look (read back), then `settle`; send nothing before                     |
+    claimed   it is yours: send the write, then settle it as done, failed (certainly not done) or unknown
+    done      this very call was answered before: hand out its result, send nothing
+    unknown   the same write may have happened: look (read back) and settle; until then send nothing
 
-A settled claim only learns: `claimed` → `unknown` → `failed` → `done`. A reply that comes in late beats a timeout,
-and a reply beats a read-back that looked too early.
+What is known only grows: claimed -> unknown -> failed -> done. A reply that comes in late beats the timeout, and a
+reply beats a read-back that looked too early. A failed claim never stands in anybody's way.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 from uuid import UUID, uuid5
 
@@ -27,8 +24,6 @@ from langgraph_degrade.errors import DegradeError
 
 State = Literal["claimed", "unknown", "failed", "done"]
 Settled = Literal["unknown", "failed", "done"]
-LEARNS: tuple[State, ...] = ("claimed", "unknown", "failed", "done")
-"""The order in which a claim's state may change; never backwards."""
 
 KEEP = 7 * 86400.0
 """Seconds a row is kept (○): longer than a conversation waits for a human, short enough to stay small."""
@@ -91,48 +86,11 @@ class Claim:
         return str(uuid5(_NAMESPACE, f"{self.key.intent}/{self.ordinal}"))
 
 
-def standing(rows: Sequence[Claim], key: ClaimKey, owner: str) -> Claim | None:
-    """The earlier claim that answers this one; None where the write is a new one and may be sent.
-
-    `rows` are the claims of the same intent, oldest first. A `claimed` row that this call did not make just now
-    belongs to an owner who is dead, elsewhere, or an earlier attempt that never said how it ended: `unknown`.
-    """
-    replayed = [row for row in rows if key.tool_call_id is not None and row.key.tool_call_id == key.tool_call_id]
-    if not replayed and key.args is not None:
-        replayed = [row for row in rows if _doubtful(row, owner)]
-    if not replayed:
-        return None
-    row = replayed[-1]
-    return replace(row, state="unknown") if row.state == "claimed" else row
-
-
-def _doubtful(row: Claim, owner: str) -> bool:
-    return row.state == "unknown" or (row.state == "claimed" and row.owner != owner)
-
-
-def next_ordinal(rows: Sequence[Claim], key: ClaimKey) -> int:
-    """The first number that is free.
-
-    A failed write gives its number back, so the same intent sent again bears the same idempotency key: should the
-    failure have been a mistake, the target still sees one write. Not so where the arguments can't be compared.
-    """
-    taken = {row.ordinal for row in rows if row.state != "failed" or key.args is None}
-    return next(number for number in range(1, len(taken) + 2) if number not in taken)
-
-
-def dump_result(result: object) -> str | None:
-    """JSON text of a write's result; None where it has none: the outcome is worth keeping without it."""
-    try:
-        return json.dumps(result)
-    except (TypeError, ValueError, RecursionError):
-        return None
-
-
 class Store(Protocol):
     """Where claims and unfinished items live. Sync and thread-safe; async code runs it on a worker.
 
-    Every method may raise `StoreUnavailable`, having changed nothing; what then becomes of the call is the
-    engine's decision. `now` is Unix time (`Clock.time()`): rows outlive the process.
+    Every method may raise `StoreUnavailable`, having changed nothing; what then becomes of the call is the engine's
+    decision. `now` is Unix time (`Clock.time()`), for rows outlive the process.
     """
 
     @property
@@ -141,30 +99,30 @@ class Store(Protocol):
         ...
 
     def claim(self, key: ClaimKey, *, owner: str, now: float, ttl: float = KEEP) -> Claim:
-        """Claim a write atomically, or find the claim that stands in its way; see the table above.
+        """Claim a write, or find the claim that stands in its way; atomic over threads and processes.
 
-        `owner` names one life of one process: a `claimed` row of anybody else counts as `unknown`. The row is
-        forgotten `ttl` seconds later.
+        `owner` names one life of one process: what anybody else has claimed and not settled is `unknown`, for they
+        are dead or elsewhere. The row is forgotten `ttl` seconds later.
         """
         ...
 
     def settle(self, claim: Claim, state: Settled, result: object = None) -> Claim:
-        """Record how the write ended; the claim as it stands now, which may know more (see `LEARNS`).
+        """Record how the write ended. Returns the claim as it stands now, which may know more than `state`.
 
-        `result` is JSON; what isn't is dropped and the outcome kept. A row that was forgotten stays so.
+        `result` is JSON; where it isn't, it is dropped and the outcome kept. A forgotten row stays forgotten.
         """
         ...
 
     def add(self, item: Mapping[str, Any], *, now: float) -> None:
-        """Note an unfinished item: a JSON dict with `id`, `thread`, `turn`, `target`, `what`, `state`, `queued`,
-        `at` and `priority`. The same id again replaces it, unless it was resolved.
+        """Note an unfinished item, a JSON dict: `id`, `thread`, `turn`, `target`, `what`, `state`, `queued`, `at`,
+        `priority`. The same id in the same thread again replaces it. It is forgotten after `KEEP` seconds.
         """
         ...
 
     def unfinished(self, thread: str | None = None) -> list[dict[str, Any]]:
-        """The open items of one thread, or of all; oldest first."""
+        """The open items of one thread (None: of all), oldest first."""
         ...
 
-    def resolve(self, item_id: str) -> None:
-        """Close an item for good: adding it again (a replay) doesn't reopen it. An unknown id is no error."""
+    def resolve(self, item_id: str, *, thread: str | None) -> None:
+        """Take an item off the list: it was done or withdrawn. An unknown id is no error."""
         ...

@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
-from langgraph_degrade.policy.cells import (
-    BreakerRule,
-    CachePolicy,
-    Cell,
-    Direction,
-    EnvelopePolicy,
-    ParamsPolicy,
-    QueryTimeouts,
-    Stage,
-    TargetPolicy,
-)
+from langgraph_degrade.context import Direction, Stage
+from langgraph_degrade.policy.cells import Cell, TargetPolicy
+from langgraph_degrade.policy.parts import BreakerRule, CachePolicy, EnvelopePolicy, ParamsPolicy, QueryTimeouts
 from langgraph_degrade.policy.policy import (
     HandoffPolicy,
     ModelsPolicy,

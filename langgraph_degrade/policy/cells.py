@@ -1,148 +1,136 @@
 """One cell of the policy: what may be done for one target, in one stage of one scene (spec R1).
 
 `Cell` is what people write, `TargetPolicy` what a target's calls are run by. Numbers are the spec's (row named) or
-ours (○). Durations are seconds once read.
+ours (○); durations are seconds, rates are calls per second once read.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal, cast, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import AfterValidator, BeforeValidator, PlainValidator
 
-from langgraph_degrade.failures.failure import Kind
+from langgraph_degrade.context import Direction, Stage
+from langgraph_degrade.failures.failure import BLAMELESS, Kind
+from langgraph_degrade.policy.parts import (
+    BreakerRule,
+    CachePolicy,
+    EnvelopePolicy,
+    ParamsPolicy,
+    Part,
+    QueryTimeouts,
+    limit,
+    limits,
+)
+from langgraph_degrade.policy.schemas import ResultSchema
 from langgraph_degrade.policy.values import (
     Count,
-    Duration,
     Flag,
     Frozen,
     FrozenDict,
     Name,
+    Names,
     PositiveCount,
-    PositiveDuration,
     Rate,
-    Share,
-    duration,
+    distinct,
+    guess,
+    shown,
+    wrong,
 )
-
-Stage = Literal["plan", "select", "execute", "context", "answer", "state"]
-Direction = Literal["params", "data", "function", "chain", "model", "handoff"]
-Language = Literal["zh", "en"]
-
-
-class Part(BaseModel):
-    """Frozen data with no keys but its own: what every section of a policy is."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=False)
-
-
-class BreakerRule(Part):
-    """When calls to a target stop, and how they come back (spec B2, B4). Each failure kind is counted on its own."""
-
-    kind: Literal["each"] = "each"
-    window: PositiveDuration = 60.0
-    rate: Share = 0.3
-    """Share of one kind among the window's calls that goes with `consecutive`."""
-    consecutive: PositiveCount = 3
-    errors: PositiveCount = 20
-    """More errors of one kind than this open it too, at a share of `error_rate`."""
-    error_rate: Share = 0.05
-    min_calls: PositiveCount = 10
-    open_for: PositiveDuration = 30.0
-    ramp: Duration = 30.0
-    """From 10 % of the traffic to all of it takes at least this long, after `open_for`."""
-    probes: PositiveCount = 3
-    """Calls out at once in the first step of the ramp."""
-
-
-class CachePolicy(Part):
-    """How old a value may be, and whose it is (spec E3)."""
-
-    ttl: PositiveDuration
-    scope: tuple[Name, ...] | Literal["shared"] | None = None
-    """Keys of `configurable` or of the runtime's context; `shared` is for public data; None is per thread."""
-    max_entries: PositiveCount = 1024
-
-
-class ParamsPolicy(Part):
-    """What the `params` rung asks for instead: arguments dropped, arguments set."""
-
-    drop: tuple[Name, ...] = ()
-    set: Frozen[str, Any] = FrozenDict()
-
-
-class EnvelopePolicy(Part):
-    """Which fields of a `{code, msg, data}` reply mean what. Values compare by type too: `True` is not 1."""
-
-    code: Name = "code"
-    success: tuple[Any, ...] = (0, "0", 200, "200", "00000", True, "success", "ok")
-    transient: tuple[Any, ...] = ()
-    business: tuple[Any, ...] = ()
-    data: Name = "data"
-    message: Name = "msg"
-    nullable: Flag = False
-    """Whether `data: null` is an answer (nothing there) rather than a failure."""
-
-
-def _limit(value: object) -> float | None:
-    return None if value is None or value == "none" else _positive(value)
-
-
-def _positive(value: object) -> float:
-    return duration(value)
-
-
-Limit = Annotated[float | None, BeforeValidator(_limit)]
-
-
-class QueryTimeouts(Part):
-    """Two classes of query, chosen per call (spec T6). None: no limit of its own."""
-
-    basic: Limit = 3.0
-    complex: Limit = 10.0
-    complex_when: tuple[Name, ...] = ()
-    """Arguments that make a call complex when they are truthy."""
+from langgraph_degrade.texts import Language
 
 
 def _timeouts(value: object) -> object:
-    if value is None or isinstance(value, Mapping | QueryTimeouts):
+    return value if value is None or isinstance(value, Mapping | QueryTimeouts) else limits(limit(value))
+
+
+def _patterns(kinds: Mapping[str, Kind]) -> Mapping[str, Kind]:
+    for pattern, kind in kinds.items():
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise wrong(f"not a regular expression ({error})", "escape it, or correct it", at=(pattern,)) from None
+        if kind in BLAMELESS:
+            raise wrong(f"{kind!r} is never what a tool says", "choose what went wrong there", at=(pattern,))
+    return kinds
+
+
+def _rungs(value: tuple[Direction, ...]) -> tuple[Direction, ...]:
+    if "handoff" in value[:-1]:
+        raise wrong("nothing comes after handoff", "put it last, or leave it out: it always follows")
+    return value
+
+
+def _wording(value: object) -> object:
+    if value is None or (isinstance(value, str) and value):
         return value
-    limit = _limit(value)
-    return {"basic": limit, "complex": limit}
+    if not isinstance(value, Mapping) or not value:
+        raise wrong(f"{shown(value)} is not text", "write the sentence, or one for each language: {zh: …, en: …}")
+    sentences = FrozenDict(cast("Mapping[object, object]", value))
+    for language, sentence in sentences.items():
+        if language not in get_args(Language):
+            raise wrong(f"no texts in {shown(language)}", guess(language, get_args(Language)), at=(str(language),))
+        if not isinstance(sentence, str) or not sentence:
+            raise wrong(f"{shown(sentence)} is not text", "write the sentence", at=(str(language),))
+    return sentences
 
 
 class Cell(Part):
     """What one layer of the policy says. Only what is written overrides the layers below."""
 
     effect: Literal["read", "write"] | None = None
+    """None counts as a write: no retry, no cache."""
     idempotent: Flag = False
+    """Doing it twice is doing it once."""
     timeout: Annotated[QueryTimeouts | None, BeforeValidator(_timeouts)] = None
-    result_schema: Frozen[str, Any] | None = None
+    """None: session time only. `none`: no limit at all, a sync call stays in the caller's own thread."""
+    result_schema: ResultSchema = None
+    """A path, a JSON Schema or, in code, a Python type; always a mapping once read."""
     envelope: EnvelopePolicy | None = None
-    text_errors: Frozen[str, Kind] = FrozenDict()
+    text_errors: Annotated[Frozen[str, Kind], AfterValidator(_patterns)] = FrozenDict()
+    """Regular expression → what a text result that matches it really is."""
     cache: CachePolicy | None = None
+    """Last good value: stands in for a failed call, marked stale."""
     read_through: CachePolicy | None = None
+    """An ordinary cache, asked before the call (addresses: 24 h). For reads only."""
     core: Flag = True
-    ladder: tuple[Direction, ...] = ("params", "data", "function")
+    """False: the `chain` rung may skip it."""
+    ladder: Annotated[tuple[Direction, ...], AfterValidator(distinct), AfterValidator(_rungs)] = (
+        "params",
+        "data",
+        "function",
+    )
+    """Rungs in the order they are tried (spec D1); `handoff` always follows."""
     params: ParamsPolicy | None = None
-    endpoints: tuple[Name, ...] = ()
+    endpoints: Names = ()
+    """Alternatives by name, the main one first (spec D2)."""
     offline: Name | None = None
+    """Name of the callable that computes an answer without the target."""
     verify: Name | None = None
+    """Name of a callable `(args, config) -> True | False | None`: was the write done? (spec E4)"""
     refresh: Name | None = None
+    """Name of the hook called once when the target says `auth` (spec F1)."""
     interruptible: Flag = True
+    """False: a late call is left to finish, its result is caught (spec T5)."""
     retry_server_errors: Flag = False
+    """One retry after a 5xx too (spec T1)."""
     priority: Literal["high", "normal", "low"] = "normal"
-    alternative: str | Frozen[Language, str] | None = None
+    alternative: Annotated[str | Mapping[Language, str] | None, PlainValidator(_wording)] = None
+    """What the customer can do instead; one sentence, or one for each language."""
     capacity: Rate | None = None
+    """What the target bears, in calls per second; ramps and quotas stay below it (spec B4, S1)."""
     max_abandoned: PositiveCount = 32
+    """Late calls left running at once; beyond them the target is refused ○."""
     breakers: tuple[BreakerRule, ...] = (BreakerRule(),)
 
 
 class StageCell(Cell):
-    """A stage's defaults; `regenerate` counts new drafts of an answer that failed its check (spec A3)."""
+    """A stage's defaults."""
 
     regenerate: Count = 1
+    """New drafts of an answer that failed its check (spec A3); `answer` only."""
 
 
 class SceneCell(Cell):
@@ -155,6 +143,7 @@ class Entry(Cell):
     """One tool or one other target, by name."""
 
     scene: Name | None = None
+    """The scene it belongs to, where the request names none."""
 
 
 class TargetPolicy(Cell):

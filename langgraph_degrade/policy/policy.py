@@ -1,23 +1,22 @@
-"""`Policy`: everything that is allowed, as frozen data, and how its layers merge into one cell."""
+"""`Policy`: everything that is allowed, as frozen data, and how its layers merge into one cell (spec R1)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, cast
 
-from pydantic import BeforeValidator
+from pydantic import AfterValidator, BeforeValidator, ValidationError, ValidationInfo, model_validator
 
-from langgraph_degrade.policy.cells import (
-    Cell,
-    Entry,
-    Language,
-    Part,
-    QueryTimeouts,
-    SceneCell,
-    Stage,
-    StageCell,
-    TargetPolicy,
-)
+from langgraph_degrade import texts
+from langgraph_degrade.context import Stage
+from langgraph_degrade.policy.cells import Cell, Entry, SceneCell, StageCell, TargetPolicy
+from langgraph_degrade.policy.consistency import contradictions
+from langgraph_degrade.policy.loading import parse
+from langgraph_degrade.policy.parts import Part, limits
+from langgraph_degrade.policy.problems import Lines, Place, Refused, explain, policy_error, problem
+from langgraph_degrade.policy.schemas import Source
 from langgraph_degrade.policy.values import (
     Count,
     Duration,
@@ -27,14 +26,22 @@ from langgraph_degrade.policy.values import (
     PositiveCount,
     PositiveDuration,
     Share,
+    Written,
+    guess,
     positive_duration,
+    wrong,
 )
+from langgraph_degrade.texts import Language
+
+_UNDECLARED = ("effect", "idempotent", "cache", "read_through")
+"""What only a tool's own entry (or its metadata) may say: one line in `defaults` must not repeat somebody's refund."""
 
 
 class RequestPolicy(Part):
-    """One budget for the whole request (spec T2, R5)."""
+    """One budget for the whole request, shared by every layer (spec T2, R5)."""
 
     retries: Count = 3
+    """Second attempts of any kind, the `params` rung included."""
     retry_time: Duration = 8.0
     """Seconds spent on failed attempts and waiting before there are no more attempts; not a hard end."""
     max_depth: PositiveCount = 3
@@ -46,16 +53,17 @@ def _session(value: object) -> object:
 
 
 class TimeoutsPolicy(Part):
-    """The three tiers of spec T3."""
+    """The three tiers of spec T3. An inner limit never outlives an outer one."""
 
     tool: PositiveDuration = 3.0
+    """For declared tools that give no timeout of their own."""
     session: Annotated[float | Literal["auto"], BeforeValidator(_session)] = "auto"
     """`auto`: mean tool-chain time × 1.5, between 30 and 60 s."""
     user: PositiveDuration = 240.0
 
 
 class ProbePolicy(Part):
-    """How tiers are looked after (spec M3)."""
+    """How often a model tier is probed, and the success rate below which traffic moves (spec M3)."""
 
     every: PositiveDuration = 30.0
     switch_below: Share = 0.5
@@ -68,53 +76,128 @@ class ModelsPolicy(Part):
 
 
 class HandoffPolicy(Part):
-    """Where the last rung leaves its tickets (spec H1)."""
+    """What the last rung needs (spec H1)."""
 
     sink: Name | None = None
+    """Where tickets go, by the name it is registered under; None: the fixed text is all there is."""
+
+
+def _known_texts(wording: Mapping[Language, Mapping[str, str]]) -> Mapping[Language, Mapping[str, str]]:
+    known: frozenset[str] = frozenset(getattr(texts, "KEYS", ()))
+    for language, templates in wording.items():
+        for key in templates:
+            if known and key not in known:
+                raise wrong(f"no sentence is called {key!r}", guess(key, known), at=(language, key))
+    return wording
 
 
 class Policy(Part):
-    """What is allowed, in which cell (spec R1)."""
+    """What is allowed, in which cell: stage × scene, tool by tool. Frozen, comparable, and valid once it exists.
+
+    Raises `PolicyError` naming every problem: file, line (YAML) or path, what is wrong and what would be right.
+
+    Example:
+        >>> policy = Policy.model_validate({"tools": {"get_stock": {"effect": "read", "cache": {"ttl": "30s"}}}})
+        >>> policy.target("tool:get_stock").cache.ttl
+        30.0
+    """
 
     request: RequestPolicy = RequestPolicy()
     timeouts: TimeoutsPolicy = TimeoutsPolicy()
     defaults: Cell = Cell()
-    stages: Frozen[Stage, StageCell] = FrozenDict()
-    scenes: Frozen[str, SceneCell] = FrozenDict()
-    tools: Frozen[str, Entry] = FrozenDict()
-    targets: Frozen[str, Entry] = FrozenDict()
+    stages: Frozen[Stage, Annotated[StageCell, Written]] = FrozenDict()
+    scenes: Frozen[Name, Annotated[SceneCell, Written]] = FrozenDict()
+    """Business scenarios. A scene's `effect` holds for its tools too, unless they say otherwise."""
+    tools: Frozen[Name, Annotated[Entry, Written]] = FrozenDict()
+    targets: Frozen[Name, Annotated[Entry, Written]] = FrozenDict()
+    """Anything else by name: what is given to `guard()`, nodes, savers."""
     models: ModelsPolicy = ModelsPolicy()
     language: Literal["auto", "zh", "en"] = "auto"
-    texts: Frozen[Language, Frozen[str, str]] = FrozenDict()
+    texts: Annotated[Frozen[Language, Frozen[str, str]], AfterValidator(_known_texts)] = FrozenDict()
+    """Own wording: language → key of the sentence → template."""
     handoff: HandoffPolicy = HandoffPolicy()
 
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Policy:
+        """Read a YAML, JSON or TOML file; paths inside it start from its own directory."""
+        return load(path)[0]
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _located(cls, data: object, handler: Callable[[object], Policy], info: ValidationInfo) -> Policy:
+        source = cast("Source | None", info.context) or Source(name="policy", directory=Path(), lines={})
+        lines = source["lines"]
+        if isinstance(data, dict):  # an empty section of a file says nothing
+            data = {key: value for key, value in cast("dict[str, object]", data).items() if value is not None}
+        try:
+            policy = handler(data)
+        except ValidationError as error:
+            found = explain(error, cls, lines)
+        else:
+            found = [problem(place, what, fix, lines) for place, what, fix in contradictions(policy)]
+            if not found:
+                return policy
+        raise policy_error(source["name"], found)
+
     def target(self, name: str, *, stage: Stage = "execute", scene: str | None = None) -> TargetPolicy:
-        """Resolve the cell `name` is run by: built-in ← defaults ← stage ← scene ← the scene's stage ← its own entry."""
-        entry = self._entry(name)
-        scene = scene or (entry.scene if entry else None)
+        """Resolve the cell that calls to `name` are run by.
+
+        Layers, weakest first: built-in, `defaults`, the stage, the scene, the scene's stage, the target's own entry.
+        Only what a layer writes overrides the ones before it, and whole: a `cache` or `timeout` mapping is not mixed
+        with another layer's, so a scope or a limit always stands beside what it belongs to.
+
+        Args:
+            name: `tool:NAME` is looked up in `tools`; anything else in `targets`, with and without its prefix.
+            stage: Where the call is made.
+            scene: What the request is about; without it, the scene the entry names.
+        """
         values: dict[str, Any] = {}
-        for layer in self._layers(entry, stage, scene):
+        for _, layer in self.layers(name, stage=stage, scene=scene):
             values |= {field: getattr(layer, field) for field in layer.model_fields_set}
-        if entry and name.startswith("tool:"):
-            tool = self.timeouts.tool
-            values.setdefault("timeout", QueryTimeouts(basic=tool, complex=tool))
-        values.pop("stages", None)
-        return TargetPolicy.model_construct(
-            **values | {"declared": entry is not None, "stage": stage, "scene": scene}
-        )
-
-    def _entry(self, name: str) -> Entry | None:
+        entry = self.entry(name)
         if name.startswith("tool:"):
-            return self.tools.get(name.removeprefix("tool:"))
-        return self.targets.get(name) or self.targets.get(name.partition(":")[2])
+            if entry is None:
+                values = {field: value for field, value in values.items() if field not in _UNDECLARED}
+            else:
+                values.setdefault("timeout", limits(self.timeouts.tool))
+        if values.get("effect") != "read":
+            values.pop("read_through", None)  # a cache that answers instead of a write would lose it
+        for field in ("stages", "scene"):
+            values.pop(field, None)
+        scene = scene or (entry.scene if entry else None)
+        return TargetPolicy.model_construct(declared=entry is not None, stage=stage, scene=scene, **values)
 
-    def _layers(self, entry: Entry | None, stage: Stage, scene: str | None) -> Iterator[Cell]:
-        yield self.defaults
+    def layers(self, name: str, *, stage: Stage = "execute", scene: str | None = None) -> Iterator[tuple[Place, Cell]]:
+        """List the layers of one cell, weakest first, each with its place in the policy."""
+        entry = self.entry(name)
+        scene = scene or (entry.scene if entry else None)
+        yield ("defaults",), self.defaults
         if stage in self.stages:
-            yield self.stages[stage]
-        if scene is not None and scene in self.scenes:
-            yield self.scenes[scene]
-            if stage in self.scenes[scene].stages:
-                yield self.scenes[scene].stages[stage]
+            yield ("stages", stage), self.stages[stage]
+        if scene is not None and (found := self.scenes.get(scene)):
+            yield ("scenes", scene), found
+            if stage in found.stages:
+                yield ("scenes", scene, "stages", stage), found.stages[stage]
         if entry is not None:
-            yield entry
+            yield self._place(name), entry
+
+    def entry(self, name: str) -> Entry | None:
+        """Find a target's own entry; None where it is not declared."""
+        section, key = self._place(name)
+        return (self.tools if section == "tools" else self.targets).get(key)
+
+    def _place(self, name: str) -> tuple[str, str]:
+        if name.startswith("tool:"):
+            return ("tools", name.removeprefix("tool:"))
+        return ("targets", name if name in self.targets else name.partition(":")[2])
+
+
+def load(path: str | os.PathLike[str]) -> tuple[Policy, Lines]:
+    """Read a policy file, with the line of everything in it (empty for JSON and TOML)."""
+    file = Path(path)
+    try:
+        data, lines = parse(file)
+    except Refused as refused:
+        raise policy_error(str(file), [refused.problem]) from None
+    source = Source(name=str(file), directory=file.parent, lines=lines)
+    return Policy.model_validate({} if data is None else data, context=source), lines

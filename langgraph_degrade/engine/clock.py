@@ -27,15 +27,15 @@ class Clock(Protocol):
         """Unix time, for records people read; never for decisions."""
         ...
 
-    def sleep(self, seconds: float) -> None:
+    def sleep(self, seconds: float, /) -> None:
         """Block this thread."""
         ...
 
-    async def asleep(self, seconds: float) -> None:
+    async def asleep(self, seconds: float, /) -> None:
         """Suspend this task."""
         ...
 
-    def wait(self, baton: Baton, seconds: float) -> bool:
+    def wait(self, baton: Baton, seconds: float, /) -> bool:
         """Block this thread until it has taken `baton` (True), or `seconds` are over."""
         ...
 

@@ -26,13 +26,13 @@ class Late:
 class Pending:
     """One call under way. Its outcome goes to the caller or, once abandoned, to `on_late`; never to both."""
 
-    __slots__ = ("_bulkhead", "_clock", "_on_late", "_started", "abandoned", "error", "value")
+    __slots__ = ("_clock", "_on_late", "_started", "abandoned", "bulkhead", "error", "value")
 
     def __init__(self, clock: Clock, bulkhead: Bulkhead | None, on_late: Callable[[Late], None] | None) -> None:
         self._clock = clock
-        self._bulkhead = bulkhead
         self._on_late = on_late
         self._started = clock.monotonic()
+        self.bulkhead = bulkhead
         self.abandoned = False
         self.value: Any = None
         self.error: BaseException | None = None
@@ -49,13 +49,13 @@ class Pending:
 
     def count(self) -> None:
         """Count the call as abandoned, for as long as it runs on."""
-        if self._bulkhead is not None:
-            self._bulkhead.abandon()
+        if self.bulkhead is not None:
+            self.bulkhead.abandon()
 
     def end_late(self) -> None:
         """Take an abandoned call off the count and tell what it did."""
-        if self._bulkhead is not None:
-            self._bulkhead.forget()
+        if self.bulkhead is not None:
+            self.bulkhead.forget()
         self.tell()
 
     def tell(self) -> None:

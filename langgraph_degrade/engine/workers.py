@@ -1,8 +1,8 @@
 """Daemon threads that run sync calls which may have to be abandoned.
 
-Not a `ThreadPoolExecutor`: its threads are joined at exit, so one hung tool would hold the process; and its size is
-fixed, so a few hung tools would hold all others (case-M04, case-M05). Here a thread is made whenever none is idle;
-what bounds them is a `Bulkhead` per target.
+Not a `ThreadPoolExecutor`: its threads are joined at exit, so one hung tool would hold the process (case-M04); and its
+size is fixed, so a few hung tools would hold all others (case-M05). Here a thread is made whenever none is idle; what
+bounds them is a `Bulkhead` per target.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from langgraph_degrade.engine.pending import Late, Pending
 class Job(Pending):
     """A sync call handed to a worker, under a copy of the caller's context.
 
-    `done` is the baton: released once by the worker, then taken by exactly one, the caller or the late path.
+    `done` is the baton: released once, by the worker, then taken by exactly one, the caller or the late path.
     """
 
     __slots__ = ("_context", "_fn", "_wake", "done")
@@ -37,7 +37,7 @@ class Job(Pending):
         on_late: Callable[[Late], None] | None,
         wake: Callable[[], object] | None = None,
     ) -> None:
-        """`wake`: called from the worker when the call has ended, for a caller that does not block on `done`."""
+        """`wake`: called on the worker when the call has ended, for a caller that can't block on `done`."""
         super().__init__(clock, bulkhead, on_late)
         self._fn = fn
         self._context = copy_context()
@@ -46,9 +46,26 @@ class Job(Pending):
         self.done.acquire()
 
     @property
-    def blocks_caller(self) -> bool:
-        """Whether the caller's thread waits on `done` (else an event loop is woken)."""
+    def is_blocking(self) -> bool:
+        """Whether the caller's thread waits on `done`; else an event loop is woken."""
         return self._wake is None
+
+    def take(self) -> bool:
+        """Take the outcome. False: there is none yet, or somebody else has it."""
+        return self.done.acquire(blocking=False)
+
+    def abandon(self) -> bool:
+        """Give the call up. True: it ended at the last moment, and its outcome is the caller's."""
+        self.abandoned = True
+        if self.take():
+            return True
+        self.count()
+        return False
+
+    def give_up(self) -> None:
+        """Give the call up for a caller that has gone; what it did, or will do, is told as late."""
+        if self.abandon():
+            self.tell()
 
     def run(self) -> None:
         """Make the call (on the worker); every way it can end is an outcome."""
@@ -56,85 +73,83 @@ class Job(Pending):
             self.value = self._context.run(self._fn)
         except BaseException as error:
             self.error = error
-        if self._bulkhead is not None:
-            self._bulkhead.leave()
+        if self.bulkhead is not None:
+            self.bulkhead.leave()
 
-    def finish(self) -> bool:
-        """Offer the outcome to the caller (on the worker). True: nobody is there, it is late."""
+    def offer(self) -> bool:
+        """Offer the outcome to the caller (on the worker). False: nobody is there any more."""
         self.done.release()
         if self.abandoned:
-            return self.take()
+            return not self.take()
         if self._wake is not None:
             try:
                 self._wake()
             except RuntimeError:  # the loop is closed, and the caller gone with it
                 self.count()
-                return self.take()
-        return False
-
-    def take(self) -> bool:
-        """Take the outcome. False: there is none yet, or somebody else has it."""
-        return self.done.acquire(blocking=False)
-
-    def abandon(self) -> bool:
-        """Give the call up. True: it has ended at the last moment, and the outcome is the caller's."""
-        self.abandoned = True
-        if self.take():
-            return True
-        self.count()
-        return False
+                return not self.take()
+        return True
 
 
 class Worker(threading.Thread):
-    """One daemon thread; `wake` is released by whoever has put a job into `job`."""
+    """One daemon thread. Whoever puts a job into `next_job` releases `go`."""
 
     def __init__(self, pool: Workers, name: str, job: Job) -> None:
         super().__init__(name=name, daemon=True)
         self._pool = pool
-        self.job: Job | None = job
-        self.wake = allocate_lock()
-        self.wake.acquire()
+        self.next_job: Job | None = job
+        self.job: Job | None = None
+        """What it runs now. Together with `next_job` never both None while there is work."""
+        self.go = allocate_lock()
+        self.go.acquire()
 
     def run(self) -> None:
-        """Serve jobs until there is nothing to do for `idle_timeout` seconds."""
+        """Serve jobs until there is none for `idle_timeout` seconds, or enough other workers rest."""
         while self._serve() and self._await_job():
             pass
 
     def _serve(self) -> bool:
+        self.job, self.next_job = self.next_job, None
         job = self.job
-        assert job is not None  # noqa: S101
+        if job is None:
+            return True
         job.run()
-        self.job = None
         # Resting before the caller is woken lets its next call find this worker. But `on_late` is foreign code that
-        # may take its time: a worker that may have to run it isn't offered to anybody yet.
+        # may take its time: a worker that is going to run it isn't offered to anybody yet.
         resting = not job.abandoned and self._pool.rest(self)
-        if job.finish():
-            self._end_late(job, resting=resting)
+        if not job.offer():
+            _end_late(job, on_thread=resting)
+        self.job = None
         return resting or self._pool.rest(self)
 
-    def _end_late(self, job: Job, *, resting: bool) -> None:
-        if resting:  # given up in the very moment it ended: somebody may have handed us the next job already
-            threading.Thread(target=job.end_late, daemon=True).start()
-        else:
-            job.end_late()
-
     def _await_job(self) -> bool:
-        while not self.wake.acquire(timeout=self._pool.idle_timeout):
+        while not self.go.acquire(timeout=self._pool.idle_timeout):
             if self._pool.retire(self):
                 return False
         return True
 
 
+def _end_late(job: Job, *, on_thread: bool) -> None:
+    """`on_thread`: the worker rests already, and may have the next job: given up in the very moment it ended."""
+    if on_thread:
+        threading.Thread(target=job.end_late, daemon=True).start()
+    else:
+        job.end_late()
+
+
 class Workers:
-    """The application's workers: made on demand, reused last in first out, never joined."""
+    """The application's workers: made on demand, reused last in first out, never joined.
+
+    Example:
+        >>> workers = Workers(idle_timeout=60.0, max_idle=32)
+    """
 
     def __init__(self, *, idle_timeout: float = 60.0, max_idle: int = 32) -> None:
-        """`idle_timeout`: seconds without work after which a worker ends ○; `max_idle`: how many may rest at once ○."""
+        """`idle_timeout`: seconds without work after which a worker ends ○; `max_idle`: how many may rest ○."""
         self.idle_timeout = idle_timeout
         self._max_idle = max_idle
         self._idle: list[Worker] = []
         self._numbers = itertools.count(1)
-        _forget_at_fork(self)
+        _forget_after_fork(weakref.ref(self))
 
     def start(self, job: Job) -> None:
         """Hand `job` to a worker. Raises `NoWorker` when the machine gives no more threads."""
@@ -143,8 +158,8 @@ class Workers:
         except IndexError:
             self._spawn(job)
             return
-        worker.job = job
-        worker.wake.release()
+        worker.next_job = job
+        worker.go.release()
 
     def rest(self, worker: Worker) -> bool:
         """Take a worker back. False: enough are resting, it is to end."""
@@ -154,15 +169,15 @@ class Workers:
         return True
 
     def retire(self, worker: Worker) -> bool:
-        """Let an idle worker end. False: somebody is about to give it a job."""
+        """Let a resting worker end. False: somebody is about to give it a job."""
         try:
             self._idle.remove(worker)
         except ValueError:
             return False
         return True
 
-    def forget(self) -> None:
-        """Drop every idle worker: in a forked child their threads don't exist."""
+    def forget_idle(self) -> None:
+        """Drop the resting workers: in a forked child their threads don't exist."""
         self._idle = []
 
     def _spawn(self, job: Job) -> None:
@@ -170,15 +185,18 @@ class Workers:
         try:
             worker.start()
         except RuntimeError as error:
+            if job.bulkhead is not None:
+                job.bulkhead.leave()
             raise NoWorker("the machine gives no more threads") from error
 
 
-def _forget_at_fork(workers: Workers) -> None:
-    reference = weakref.ref(workers)
+def _forget_after_fork(pool: weakref.ref[Workers]) -> None:
+    """The registration lasts as long as the process, so it must not hold the pool."""
 
     def forget() -> None:
-        if (alive := reference()) is not None:
-            alive.forget()
+        workers = pool()
+        if workers is not None:
+            workers.forget_idle()
 
-    if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork either
+    if hasattr(os, "register_at_fork"):  # Windows has neither
         os.register_at_fork(after_in_child=forget)

@@ -97,6 +97,7 @@ class DegradeContext:
     def __init__(self, stored: object = None) -> None:
         self._lock = threading.Lock()
         self._state: State = read(stored)
+        self._revision = 0
         self.rubbish = stored not in (None, {}) and not _is_ours(stored)
         """What stood under `degrade` was not ours and was replaced by an empty context."""
 
@@ -162,35 +163,29 @@ class DegradeContext:
         """In how many turns of this session each target failed (spec R4)."""
         return {target: len(turns) for target, turns in self._state["counters"].items()}
 
-    def record(self, event: Event, flags: Iterable[str] = ()) -> State:
-        """Add one step; returns the change, ready to be merged into a graph's state."""
-        change = self._blank()
-        change["events"] = {event.id: event.plain()}
-        change["level"] = event.level
-        change["flags"] = sorted(flags)
+    @property
+    def revision(self) -> int:
+        """Grows with every change: tells a node whether it has something to write to state."""
+        return self._revision
+
+    def record(self, event: Event, flags: Iterable[str] = ()) -> None:
+        """Add one step."""
+        change = {"events": {event.id: event.plain()}, "level": event.level, "flags": sorted(flags)}
         if event.direction is not None:
             change["counters"] = {event.target: [self.turn[0]]}
         with self._lock:
-            change["count"] = self._state["count"] + 1
-            change["depth"] = self._state["depth"]
-            change["retries"] = self._state["retries"]
-            self._state = merge(self._state, change)
-        return change
+            self._join(change | {"count": self._state["count"] + 1})
 
-    def add_unfinished(self, item: Unfinished) -> State:
-        """Note something left undone; returns the change."""
-        change = self._blank()
-        change["unfinished"] = {item.id: asdict(item)}
-        self._merge(change)
-        return change
+    def add_unfinished(self, item: Unfinished) -> None:
+        """Note something left undone; the same id again replaces it."""
+        with self._lock:
+            self._join({"unfinished": {item.id: asdict(item)}})
 
-    def finish(self, item_id: str) -> State:
-        """Bury an unfinished item: it was done or withdrawn. Returns the change."""
-        change = self._blank()
-        old = self._state["unfinished"].get(item_id, {"id": item_id})
-        change["unfinished"] = {item_id: {**old, "done": True}}
-        self._merge(change)
-        return change
+    def finish(self, item_id: str) -> None:
+        """Bury an unfinished item: it was done or withdrawn."""
+        with self._lock:
+            old = self._state["unfinished"].get(item_id, {"id": item_id})
+            self._join({"unfinished": {item_id: {**old, "done": True}}})
 
     def raise_to(self, level: int, max_depth: int) -> bool:
         """Escalate to `level`; False where that would be one escalation too many (spec R5)."""
@@ -201,6 +196,7 @@ class DegradeContext:
                 return False
             self._state["depth"] += 1
             self._state["level"] = level
+            self._revision += 1
             return True
 
     def count_retry(self, allowed: int) -> bool:
@@ -244,12 +240,9 @@ class DegradeContext:
     def __repr__(self) -> str:
         return f"DegradeContext(level={self.level}, depth={self.depth}, {self.summary()})"
 
-    def _blank(self) -> State:
-        return {**_EMPTY(), "turn": list(self.turn)}
-
-    def _merge(self, change: State) -> None:
-        with self._lock:
-            self._state = merge(self._state, change)
+    def _join(self, change: State) -> None:
+        self._state = merge(self._state, {**_EMPTY(), "turn": self._state["turn"], **change})
+        self._revision += 1
 
 
 def _EMPTY() -> State:  # noqa: N802 - reads as the constant it would be if dicts were frozen

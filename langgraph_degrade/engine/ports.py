@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
 from types import CoroutineType
 from typing import Any, Protocol, TypeVar
 
@@ -78,6 +79,10 @@ class Ports(Protocol):
         """
         ...
 
+    async def wait(self, done: Future[None], limit: float | None) -> None:
+        """Wait for another caller's work; `CallTimedOut` after `limit` seconds (None: as long as it takes)."""
+        ...
+
     async def pause(self, seconds: float) -> None:
         """Wait, without occupying more than the caller."""
         ...
@@ -106,6 +111,13 @@ class SyncPorts:
             raise TypeError("an async function was reached from sync code: use the async twin (ainvoke, astream, …)")
         value = fn() if timeout is None or own_thread else self._on_worker(timeout, fn, on_late, bulkhead)
         return _refuse(value) if value.__class__ is CoroutineType else value
+
+    async def wait(self, done: Future[None], limit: float | None) -> None:
+        """Block the caller's thread until `done` is."""
+        try:
+            done.result(limit)
+        except TimeoutError as error:
+            raise CallTimedOut(limit or 0.0) from error
 
     async def pause(self, seconds: float) -> None:
         """Block the caller's thread."""
@@ -156,6 +168,14 @@ class AsyncPorts:
             return await self._in_task(timeout, TaskCall(fn, self._clock, bulkhead, on_late), blocked)
         value = fn() if own_thread else await self._on_worker(timeout, fn, on_late, bulkhead)
         return _refuse(value) if value.__class__ is CoroutineType else value
+
+    async def wait(self, done: Future[None], limit: float | None) -> None:
+        """Suspend the caller's task until `done` is."""
+        waiter = asyncio.get_running_loop().create_future()
+        wake = from_thread(waiter)
+        done.add_done_callback(lambda _: wake())
+        if not await arrival(waiter, limit):
+            raise CallTimedOut(limit or 0.0)
 
     async def pause(self, seconds: float) -> None:
         """Suspend the caller's task."""

@@ -1,0 +1,108 @@
+"""Model calls of an agent: mended history, breaker and time limit, and an honest answer where the model has none."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from langchain.agents.middleware.types import ExtendedModelResponse, ModelResponse
+from langchain_core.messages import AIMessage
+from langgraph.types import Command
+
+from langgraph_degrade.adapters.sdk_retries import SdkRetries
+from langgraph_degrade.adapters.tool_calls import enter, keeps_context
+from langgraph_degrade.context import DegradeContext
+from langgraph_degrade.engine.plan import Call, Outcome, Plan, Step
+from langgraph_degrade.failures import classify
+from langgraph_degrade.policy import QueryTimeouts
+from langgraph_degrade.stages.closing import closing
+from langgraph_degrade.stages.messages import is_whole, repair
+from langgraph_degrade.stages.tools.reading import Reading
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from langchain.agents.middleware.types import ModelRequest
+    from langgraph_degrade.degrader import Degrader
+    from langgraph_degrade.engine.target import Target
+
+MODEL_TIME = 30.0
+"""Seconds a model call may take where the policy does not say ○ (design section 2)."""
+
+Response = Any
+
+
+class ModelCalls:
+    """Wraps every model call of one agent; sync and async differ by one `await`."""
+
+    def __init__(self, degrader: Degrader) -> None:
+        self._degrader = degrader
+        self._engine = degrader._engine  # noqa: SLF001 - adapters are the Degrader's own hands
+        self._retries = SdkRetries()
+
+    def wrap(self, request: ModelRequest, handler: Callable[[ModelRequest], Response]) -> Response:
+        one = _One(self._degrader, request.override(model=self._retries.off(request.model)))
+        return one.response(self._engine.run(one.plan(handler, is_async=False), one.call))
+
+    async def awrap(self, request: ModelRequest, handler: Callable[[ModelRequest], Awaitable[Response]]) -> Response:
+        one = _One(self._degrader, request.override(model=self._retries.off(request.model)))
+        return one.response(await self._engine.arun(one.plan(handler, is_async=True), one.call))
+
+
+class _One:
+    """One model call."""
+
+    def __init__(self, degrader: Degrader, request: ModelRequest) -> None:
+        self._degrader = degrader
+        self._engine = degrader._engine  # noqa: SLF001
+        self._scope = enter(degrader, request.state)
+        self._mark = self._scope.revision if self._scope else 0
+        self._request = self._mended(request)
+        self.call = Call((), {}, named={})
+
+    def plan(self, handler: Callable[[ModelRequest], Any], *, is_async: bool) -> Plan:
+        return Plan(
+            target=self._target(), fn=partial(handler, self._request), is_async=is_async,
+            steps=(Step("function", "none"),), reader=_read,
+        )
+
+    def response(self, outcome: Outcome) -> Response:
+        value = outcome.value if outcome.status == "ok" else self._closing()
+        if self._scope is None or self._scope.revision == self._mark or not keeps_context(self._request.state):
+            return value
+        change = {"degrade": self._scope.context.plain()}
+        if isinstance(value, ExtendedModelResponse):
+            old = value.command.update if value.command is not None and isinstance(value.command.update, dict) else {}
+            return ExtendedModelResponse(value.model_response, Command(update={**old, **change}))
+        if isinstance(value, AIMessage):
+            value = ModelResponse(result=[value])
+        return ExtendedModelResponse(value, Command(update=change))
+
+    def _mended(self, request: ModelRequest) -> ModelRequest:
+        if is_whole(request.messages):
+            return request
+        return request.override(messages=repair(request.messages, self._engine.language(), self._engine.policy.texts))
+
+    def _target(self) -> Target:
+        model = self._request.model
+        name = getattr(model, "model_name", None) or getattr(model, "model", None) or type(model).__name__
+        whole = QueryTimeouts(basic=MODEL_TIME, complex=MODEL_TIME)
+        declared = self._engine.policy.target(f"model:{name}", stage="answer")
+        override = {"effect": "read"} | ({} if declared.timeout is not None else {"timeout": whole})
+        return self._engine.target(f"model:{name}", stage="answer", source="model", override=override)
+
+    def _closing(self) -> AIMessage:
+        """The model has no answer: say what is known, what is not done, and what to do next."""
+        context = self._scope.context if self._scope is not None else DegradeContext()
+        language, texts = self._engine.language(), self._engine.policy.texts
+        words = closing("answer.crash", self._request.messages, context, language, texts)
+        return AIMessage(words, response_metadata={"degraded": True})
+
+
+def _read(value: Any) -> Reading:
+    """A response is as good as its message: empty, cut, filtered or malformed ones are failures."""
+    response = value.model_response if isinstance(value, ExtendedModelResponse) else value
+    message = response.result[-1] if isinstance(response, ModelResponse) and response.result else response
+    if isinstance(response, ModelResponse) and response.structured_response is not None:
+        return Reading(value, None, None)
+    return Reading(value, None, classify(message, source="model"))

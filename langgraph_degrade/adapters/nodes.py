@@ -1,0 +1,110 @@
+"""Nodes of hand-built graphs: `degrader.node` and `degrader.tool_node`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from langchain_core.messages import AIMessage
+from langchain_core.runnables import Runnable, RunnableLambda
+from langchain_core.tools import BaseTool
+from langgraph.prebuilt.tool_node import ToolNode
+
+from langgraph_degrade.adapters.guard import fallback_steps, refuse_generators
+from langgraph_degrade.adapters.tool_calls import ToolCalls, enter, keeps_context, with_context
+from langgraph_degrade.engine.plan import Call, Outcome, Plan, is_async_callable
+from langgraph_degrade.stages.closing import closing
+from langgraph_degrade.stages.messages import messages_of
+
+if TYPE_CHECKING:
+    from langgraph_degrade.context import Stage
+    from langgraph_degrade.degrader import Degrader
+    from langgraph_degrade.engine.scope import Scope
+    from langgraph_degrade.engine.target import Target
+
+Node = Callable[..., Any]
+
+
+def tool_node(degrader: Degrader, tools: Sequence[BaseTool | Callable[..., Any]], **options: Any) -> ToolNode:
+    """LangGraph's own `ToolNode` with guarded calls; `options` are its own."""
+    calls = ToolCalls(degrader)
+    return ToolNode(tools, wrap_tool_call=calls.wrap, awrap_tool_call=calls.awrap, **options)
+
+
+def node(degrader: Degrader, fn: Node | Runnable[Any, Any], target: Target, fallbacks: Sequence[Node]) -> Node | Runnable[Any, Any]:
+    """`fn` as a node that degrades: same colour, same injected parameters."""
+    if isinstance(fn, Runnable):
+        return _runnable_node(degrader, fn, target, fallbacks)
+    refuse_generators(fn)
+    is_async = is_async_callable(fn)
+    guarded = _Node(degrader, fn, target, fallbacks, is_async=is_async)
+    if is_async:
+
+        @functools.wraps(fn)
+        async def call_async(state: Any, *args: Any, **kwargs: Any) -> Any:
+            return await guarded.acall(state, *args, **kwargs)
+
+        return call_async
+
+    @functools.wraps(fn)
+    def call(state: Any, *args: Any, **kwargs: Any) -> Any:
+        return guarded.call(state, *args, **kwargs)
+
+    return call
+
+
+def _runnable_node(degrader: Degrader, fn: Runnable[Any, Any], target: Target, fallbacks: Sequence[Node]) -> Runnable[Any, Any]:
+    """A runnable has both colours, so its node has too."""
+    sync = _Node(degrader, fn.invoke, target, fallbacks, is_async=False)
+    both = _Node(degrader, fn.ainvoke, target, fallbacks, is_async=True)
+    return RunnableLambda(sync.call, both.acall, name=fn.get_name())
+
+
+class _Node:
+    """One guarded node."""
+
+    def __init__(self, degrader: Degrader, fn: Node, target: Target, fallbacks: Sequence[Node], *, is_async: bool) -> None:
+        self._degrader = degrader
+        self._engine = degrader._engine  # noqa: SLF001 - adapters are the Degrader's own hands
+        self._target = target
+        steps = fallback_steps(self._engine, target, [_plain(step, is_async) for step in fallbacks], is_async)
+        self._plan = Plan(target=target, fn=fn, is_async=is_async, steps=steps)
+
+    def call(self, state: Any, *args: Any, **kwargs: Any) -> Any:
+        scope, mark = self._enter(state)
+        return self._leave(state, scope, mark, self._engine.run(self._plan, self._call(state, args, kwargs)))
+
+    async def acall(self, state: Any, *args: Any, **kwargs: Any) -> Any:
+        scope, mark = self._enter(state)
+        return self._leave(state, scope, mark, await self._engine.arun(self._plan, self._call(state, args, kwargs)))
+
+    def _enter(self, state: Any) -> tuple[Scope | None, int]:
+        scope = enter(self._degrader, state)
+        return scope, scope.revision if scope is not None else 0
+
+    @staticmethod
+    def _call(state: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
+        return Call((state, *args), kwargs, named={})
+
+    def _leave(self, state: Any, scope: Scope | None, mark: int, outcome: Outcome) -> Any:
+        value = outcome.value if outcome.has_value else self._nothing(state, scope)
+        if scope is None or scope.revision == mark or not keeps_context(state):
+            return value
+        if value is None or isinstance(value, dict):
+            return {**(value or {}), "degrade": scope.context.plain()}
+        return with_context(value, scope)
+
+    def _nothing(self, state: Any, scope: Scope | None) -> dict[str, Any]:
+        """No rung had a value: the state stays as it is; an answer stage says so honestly."""
+        if self._target.stage != "answer" or scope is None:
+            return {}
+        texts = self._engine.policy.texts
+        words = closing("answer.crash", messages_of(state), scope.context, self._engine.language(), texts)
+        return {"messages": [AIMessage(words, response_metadata={"degraded": True})]}
+
+
+def _plain(fallback: Node | Runnable[Any, Any], is_async: bool) -> Node:
+    if isinstance(fallback, Runnable):
+        return cast("Node", fallback.ainvoke if is_async else fallback.invoke)
+    return fallback

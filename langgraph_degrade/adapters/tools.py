@@ -1,0 +1,231 @@
+"""`degrader.tool`: a tool that says honestly what came of it. Still the same tool: class, name, schema, signature.
+
+The guarded tool is a copy whose class is a subclass of the tool's own that runs `_run` and `_arun` through the engine.
+LangChain's own machinery around them (argument validation, callbacks, injected state, formatting) stays as it is.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any, cast
+
+from langchain_core.messages import ToolMessage
+from langchain_core.tools import BaseTool, ToolException
+from pydantic import ValidationError
+
+from langgraph_degrade.adapters.readers import artifact_reader, reader
+from langgraph_degrade.engine import ambient
+from langgraph_degrade.engine.plan import Call, Outcome, Plan
+from langgraph_degrade.engine.steps import Callables, policy_steps
+from langgraph_degrade.failures import Failure
+from langgraph_degrade.stages.tools.result import ToolResult
+from langgraph_degrade.stages.tools.wording import told
+
+if TYPE_CHECKING:
+    from langgraph_degrade.engine.engine import Engine
+    from langgraph_degrade.engine.target import Target
+
+ERRORS = frozenset({"unavailable", "unknown", "rejected"})
+"""Results whose `ToolMessage.status` is `error`."""
+
+_PLAIN_ARGS = frozenset({"config", "run_manager"})
+
+
+class Slot:
+    """What one invocation of a guarded tool passes from its inside to its outside."""
+
+    __slots__ = ("id", "outcome")
+
+    def __init__(self, id: str | None) -> None:
+        self.id = id
+        self.outcome: Outcome | None = None
+
+
+_SLOT: ContextVar[Slot | None] = ContextVar("langgraph_degrade_tool_slot", default=None)
+
+
+class Guard:
+    """What a guarded tool knows: its engine, and a plan for each colour."""
+
+    __slots__ = ("_async_plan", "_engine", "_has_artifact", "_names", "_overrides", "_sync_plan", "target")
+
+    def __init__(self, engine: Engine, target: Target, tool: BaseTool, callables: Callables) -> None:
+        self._engine = engine
+        self.target = target
+        self._has_artifact = tool.response_format == "content_and_artifact"
+        self._names = visible_args(tool)
+        run, arun = partial(type(tool)._run, tool), partial(type(tool)._arun, tool)
+        is_async = has_async(tool)
+        self._sync_plan = self._plan(run, False, callables)
+        self._async_plan = self._plan(arun, True, callables) if is_async else self._sync_plan
+
+    def _plan(self, fn: Callable[..., Any], is_async: bool, callables: Callables) -> Plan:
+        policy = self.target.policy
+        return Plan(
+            target=self.target,
+            fn=fn,
+            is_async=is_async,
+            steps=policy_steps(self._engine, self.target, fn, is_async, callables),
+            reader=artifact_reader(self.target) if self._has_artifact else reader(self.target),
+            refresh=callables.get(policy.refresh or ""),
+            verify=callables.get(policy.verify or ""),
+            claims=policy.effect != "read",
+        )
+
+    def run(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        return self._content(self._engine.run(self._sync_plan, self._call(args, kwargs)))
+
+    async def arun(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        return self._content(await self._engine.arun(self._async_plan, self._call(args, kwargs)))
+
+    def _call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Call:
+        slot = _SLOT.get()
+        named = {name: value for name, value in kwargs.items() if name in self._names}
+        return Call(args, kwargs, named=named or {str(i): value for i, value in enumerate(args)}, id=slot.id if slot else None)
+
+    def _content(self, outcome: Outcome) -> Any:
+        """What LangChain is to format: the tool's own value, or the honest text in its place."""
+        slot = _SLOT.get()
+        if slot is not None:
+            slot.outcome = outcome
+        if outcome.status == "ok" and outcome.source not in ("verified", "replay"):
+            return outcome.value
+        cause = outcome.failure.cause if outcome.failure is not None else None
+        if outcome.status == "rejected" and isinstance(cause, ToolException):
+            raise cause  # the tool's own `handle_tool_error` words it, if it has one
+        text = self.text(outcome)
+        return (text, None) if self._has_artifact else text
+
+    def text(self, outcome: Outcome) -> str:
+        """What the model reads instead of a plain value."""
+        return told(outcome, self.target.policy, self._engine.language(), self._engine.policy.texts)
+
+    def malformed(self, error: Exception) -> Outcome | None:
+        """Arguments of the model's own that break the tool's schema; None for anything else, injected ones included."""
+        if not isinstance(error, ValidationError) or ambient.is_control_flow(error):
+            return None
+        wrong = sorted({str(item["loc"][0]) for item in error.errors(include_input=False, include_url=False) if item["loc"]})
+        mine = [name for name in wrong if name in self._names]
+        if wrong and not mine:
+            return None
+        failure = Failure("malformed_call", reason=f"arguments: {', '.join(mine) or 'invalid'}", unsent=True, cause=error)
+        return Outcome("rejected", failure=failure)
+
+    def finish(self, slot: Slot, output: Any, tool_call_id: str | None) -> Any:
+        """Attach the typed result; without a tool call hand out the value itself, or what stands in its place."""
+        outcome = slot.outcome
+        if outcome is None:
+            return output
+        if tool_call_id is None:
+            return output if outcome.status == "ok" and outcome.source is None else result_of(outcome)
+        return attach(output, outcome, own_artifact=self._has_artifact)
+
+
+def guard_tool(engine: Engine, target: Target, tool: BaseTool, callables: Callables) -> BaseTool:
+    """A copy of `tool` that goes through the engine."""
+    if isinstance(tool, Guarded):
+        return tool
+    copy = tool.model_copy()
+    object.__setattr__(copy, "__class__", _guarded_class(type(tool)))
+    object.__setattr__(copy, "_degrade", Guard(engine, target, tool, callables))
+    return copy
+
+
+class Guarded:
+    """Marks guarded tools."""
+
+    _degrade: Guard
+
+
+@lru_cache(maxsize=256)
+def _guarded_class(kind: type[BaseTool]) -> type[BaseTool]:
+    @functools.wraps(kind._run)
+    def _run(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return self._degrade.run(args, kwargs)
+
+    @functools.wraps(kind._arun)
+    async def _arun(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return await self._degrade.arun(args, kwargs)
+
+    @functools.wraps(kind.run)
+    def run(self: Any, tool_input: Any, *args: Any, tool_call_id: str | None = None, **kwargs: Any) -> Any:
+        slot = Slot(tool_call_id)
+        token = _SLOT.set(slot)
+        try:
+            output = kind.run(self, tool_input, *args, tool_call_id=tool_call_id, **kwargs)
+        except (ToolException, ValidationError) as error:
+            output = _worded(self, slot, error, tool_call_id)
+        finally:
+            _SLOT.reset(token)
+        return self._degrade.finish(slot, output, tool_call_id)
+
+    @functools.wraps(kind.arun)
+    async def arun(self: Any, tool_input: Any, *args: Any, tool_call_id: str | None = None, **kwargs: Any) -> Any:
+        slot = Slot(tool_call_id)
+        token = _SLOT.set(slot)
+        try:
+            output = await kind.arun(self, tool_input, *args, tool_call_id=tool_call_id, **kwargs)
+        except (ToolException, ValidationError) as error:
+            output = _worded(self, slot, error, tool_call_id)
+        finally:
+            _SLOT.reset(token)
+        return self._degrade.finish(slot, output, tool_call_id)
+
+    body = {"_run": _run, "_arun": _arun, "run": run, "arun": arun, "__module__": kind.__module__, "__doc__": kind.__doc__}
+    return cast("type[BaseTool]", type(kind)(kind.__name__, (Guarded, kind), body))
+
+
+def has_async(tool: BaseTool) -> bool:
+    """The tool really awaits; a sync one behind `_arun` would land on LangChain's default executor."""
+    if hasattr(tool, "coroutine"):
+        return tool.coroutine is not None
+    return type(tool)._arun is not BaseTool._arun
+
+
+def result_of(outcome: Outcome) -> ToolResult:
+    """The typed result an application reads."""
+    failure = outcome.failure
+    return ToolResult.make(
+        outcome.status,
+        outcome.data,
+        fallback_reason=None if outcome.status == "ok" or failure is None else failure.reason or failure.kind,
+        age=outcome.age,
+        source=outcome.source,
+        failure=None if outcome.status == "ok" else failure,
+    )
+
+
+def attach(output: Any, outcome: Outcome, *, own_artifact: bool) -> Any:
+    """Put the typed result on the message; commands and lists of messages are the tool's own business."""
+    if not isinstance(output, ToolMessage):
+        return output
+    result = result_of(outcome).plain()
+    if outcome.status in ERRORS:
+        output.status = "error"
+    if own_artifact:
+        output.additional_kwargs = {**output.additional_kwargs, "degrade": result}
+    else:
+        output.artifact = result
+    return output
+
+
+def _worded(tool: Any, slot: Slot, error: Exception, tool_call_id: str | None) -> Any:
+    """An error of the tool's own making, or arguments that break its schema, as what the model is told."""
+    guard: Guard = tool._degrade
+    if slot.outcome is None:
+        slot.outcome = guard.malformed(error)
+        if slot.outcome is None or tool_call_id is None:
+            slot.outcome = None
+            raise error
+    if tool_call_id is None:
+        return None
+    return ToolMessage(guard.text(slot.outcome), name=tool.name, tool_call_id=tool_call_id, status="error")
+
+
+def visible_args(tool: BaseTool) -> frozenset[str]:
+    """The arguments a model fills in: without injected state, stores and runtimes."""
+    schema = tool.tool_call_schema
+    return frozenset(schema.get("properties", ())) if isinstance(schema, dict) else frozenset(schema.model_fields)

@@ -1,0 +1,220 @@
+"""`Degrader`: one per application. It owns the clock, the breakers, the caches and the stores, and makes the adapters."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from langgraph_degrade.context import Event, Stage
+from langgraph_degrade.engine.clock import Clock, SystemClock
+from langgraph_degrade.engine.engine import Engine
+from langgraph_degrade.engine.scope import ACTIVE, QueryClass, Scope
+from langgraph_degrade.errors import PolicyError
+from langgraph_degrade.policy import Policy
+from langgraph_degrade.store.memory import MemoryStore
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import Runnable
+    from langchain_core.tools import BaseTool
+    from langgraph.prebuilt.tool_node import ToolNode
+
+    from langgraph_degrade.adapters.middleware import DegradeMiddleware
+    from langgraph_degrade.engine.store import Store
+
+G = TypeVar("G")
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+MOST_TOOLS = 512
+"""Guarded tools kept ○; only agents that make tools per request have more."""
+
+
+class Degrader:
+    """One per application; safe and useful without a policy.
+
+    Example:
+        >>> degrader = Degrader()
+        >>> @degrader.guard("inventory")
+        ... def stock(sku: str) -> int:
+        ...     return 7
+        >>> stock("A-1")
+        7
+    """
+
+    def __init__(
+        self,
+        policy: Policy | None = None,
+        *,
+        store: Store | None = None,
+        clock: Clock | None = None,
+        rng: random.Random | None = None,
+        listeners: Iterable[Callable[[Event], None]] = (),
+    ) -> None:
+        """Make one.
+
+        Args:
+            policy: what is allowed; the defaults are safe.
+            store: where claims on writes and unfinished items live; this process's memory by default.
+            clock: where time comes from.
+            rng: where chance comes from (pauses, ids).
+            listeners: called with every event; their errors are logged and go no further.
+        """
+        self.policy = policy or Policy()
+        self._callables: dict[str, Callable[..., Any]] = {}
+        self._tools: dict[int, tuple[BaseTool, BaseTool]] = {}
+        self._engine = Engine(
+            self.policy,
+            store=store or MemoryStore(),
+            local=MemoryStore(),
+            clock=clock or SystemClock(),
+            rng=rng or random.Random(),  # noqa: S311 - jitter and ids, no secrets
+            listeners=listeners,
+        )
+
+    def register(self, *callables: Callable[..., Any], **named: Callable[..., Any]) -> None:
+        """Say which callables the policy means where it names one: `verify`, `offline`, `refresh`, `endpoints`.
+
+        Example:
+            >>> Degrader().register(find_ticket=lambda args, config: None)
+        """
+        self._callables |= {fn.__name__: fn for fn in callables} | named
+
+    def guard(
+        self, target: str, *, stage: Stage = "execute", scene: str | None = None, fallbacks: Sequence[Callable[..., Any]] = ()
+    ) -> Callable[[F], F]:
+        """Guard any callable, sync or async: `@degrader.guard("inventory", fallbacks=[cached_stock])`.
+
+        The fallbacks take the same arguments and are tried in order, each behind breakers and a quota of its own. With
+        nothing left the call raises: the original error where nothing was tried instead of it, `CircuitOpen`,
+        `Overloaded`, … where it was refused, `LadderExhausted` otherwise, `UnknownOutcome` for a write that may have
+        happened.
+        """
+        from langgraph_degrade.adapters.guard import guarded  # noqa: PLC0415 - adapters import what the core must not
+
+        def decorate(fn: F) -> F:
+            made = self._engine.target(target, stage=stage, scene=scene)
+            self._check_names(target)
+            return guarded(self._engine, made, fn, fallbacks=fallbacks, callables=self._callables)
+
+        return decorate
+
+    def tool(self, tool: BaseTool | Callable[..., Any]) -> BaseTool:
+        """Guard a tool. Still a `BaseTool` of its own class.
+
+        Invoked with a tool call it gives a message with an honest text and the typed result as its artifact
+        (`ToolResult.of(message)`); with plain arguments the tool's own value when ok, else the `ToolResult`.
+        """
+        from langchain_core.tools import BaseTool, tool as as_tool  # noqa: PLC0415
+
+        from langgraph_degrade.adapters.declared import declared  # noqa: PLC0415
+        from langgraph_degrade.adapters.tools import guard_tool  # noqa: PLC0415
+
+        made = tool if isinstance(tool, BaseTool) else as_tool(tool)
+        known = self._tools.get(id(made))
+        if known is not None and known[0] is made:
+            return known[1]
+        name = f"tool:{made.name}"
+        self._check_names(name)
+        target = self._engine.target(name, override=declared(made, self.policy))
+        guarded = guard_tool(self._engine, target, made, self._callables)
+        self._tools[id(made)] = (made, guarded)
+        while len(self._tools) > MOST_TOOLS:
+            self._tools.pop(next(iter(self._tools)))
+        return guarded
+
+    def tool_node(self, tools: Sequence[BaseTool | Callable[..., Any]], **options: Any) -> ToolNode:
+        """LangGraph's `ToolNode` whose calls degrade one by one: `builder.add_node("tools", degrader.tool_node([…]))`."""
+        from langgraph_degrade.adapters.nodes import tool_node  # noqa: PLC0415
+
+        return tool_node(self, tools, **options)
+
+    def node(
+        self, fn: Callable[..., Any] | Runnable[Any, Any], *, stage: Stage, name: str | None = None, scene: str | None = None,
+        fallbacks: Sequence[Callable[..., Any]] = (),
+    ) -> Any:
+        """A node that degrades: `builder.add_node("plan", degrader.node(plan, stage="plan", fallbacks=[simple_plan]))`.
+
+        The fallbacks are nodes too and are tried in order. With nothing left the node leaves the state as it is (an
+        answer node adds an honest answer), and the context says what is missing; it does not raise.
+        """
+        from langgraph_degrade.adapters.guard import name_of  # noqa: PLC0415
+        from langgraph_degrade.adapters.nodes import node  # noqa: PLC0415
+
+        target = f"node:{name or getattr(fn, 'name', None) or name_of(fn)}"
+        return node(self, fn, self._engine.target(target, stage=stage, scene=scene), fallbacks)
+
+    def middleware(self, *, name: str = "degrade") -> DegradeMiddleware:
+        """For `create_agent`: `middleware=[degrader.middleware()]`. Put it first, so that it is the outermost."""
+        from langgraph_degrade.adapters.middleware import DegradeMiddleware  # noqa: PLC0415
+
+        return DegradeMiddleware(self, name=name)
+
+    def wrap(self, graph: G, *, answer: Callable[[Any], Any] | None = None) -> G:
+        """Give a compiled graph session and user time, and an honest answer where it would crash.
+
+        Still a compiled graph of its own class: every stream mode, subgraphs, interrupts and `with_config` work.
+
+        Args:
+            graph: any compiled graph.
+            answer: makes the state update that answers in the graph's stead, from its last known state; by default an
+                AI message is appended to `messages`.
+        """
+        from langgraph_degrade.adapters.wrap import wrap  # noqa: PLC0415
+
+        return wrap(self, graph, answer)
+
+    @contextmanager
+    def scope(
+        self, *, session: float | None = None, retries: int | None = None, thread: str | None = None,
+        identity: Mapping[str, Any] | None = None,
+    ) -> Iterator[Scope]:
+        """One request for code outside a graph: everything guarded inside shares its time and its budget.
+
+        Works around sync and async code alike.
+
+        Args:
+            session: seconds until the request's time is over; the policy's session tier by default.
+            retries: retries for the whole request; the policy's by default.
+            thread: the conversation it belongs to; writes are claimed under it.
+            identity: whose values may be cached, by the names in `cache: {scope: [...]}`.
+        """
+        scope = self._engine.scopes.new(bounded=True)
+        if session is not None:
+            scope.deadline = scope.started + session
+        if retries is not None:
+            scope.retries = retries
+        scope.thread = thread
+        scope.identity = identity or {}
+        token = ACTIVE.set(scope)
+        try:
+            yield scope
+        finally:
+            ACTIVE.reset(token)
+            self._engine.scopes.end(scope)
+
+    @contextmanager
+    def query(self, kind: QueryClass) -> Iterator[None]:
+        """Say of the calls inside that they are `basic` or `complex`: which of a target's timeouts holds (spec T6)."""
+        scope = self._engine.scopes.find()
+        if scope is None:
+            with self.scope() as scope:
+                scope.query = kind
+                yield
+            return
+        before, scope.query = scope.query, kind
+        try:
+            yield
+        finally:
+            scope.query = before
+
+    def _check_names(self, target: str) -> None:
+        policy = self.policy.target(target)
+        wanted = [policy.verify, policy.refresh, policy.offline, *policy.endpoints[1:]]
+        missing = [name for name in wanted if name and name not in self._callables]
+        if missing:
+            raise PolicyError(
+                f"{target}: the policy names {', '.join(missing)}, which nobody registered; "
+                f"call degrader.register({missing[0]}=…) before making the adapter"
+            )

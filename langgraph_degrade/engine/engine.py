@@ -1,0 +1,221 @@
+"""`Engine`: what one application has one of: targets, requests, claims, listeners; and the two ways to run a plan."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from langgraph_degrade.context import Event, Stage
+from langgraph_degrade.engine import ambient
+from langgraph_degrade.engine.cache import Hit, Lead
+from langgraph_degrade.engine.keys import canonical, scope_key
+from langgraph_degrade.engine.ladder import Ground, walk
+from langgraph_degrade.engine.plan import Outcome
+from langgraph_degrade.engine.ports import AsyncPorts, CallTimedOut, SyncPorts, complete
+from langgraph_degrade.engine.scope import ACTIVE, Scope, Scopes
+from langgraph_degrade.engine.target import Target
+from langgraph_degrade.engine.workers import Workers
+from langgraph_degrade.engine.writes import Ledger, write
+from langgraph_degrade.failures import Failure
+
+if TYPE_CHECKING:
+    from random import Random
+
+    from langgraph_degrade.engine.clock import Clock
+    from langgraph_degrade.engine.plan import Call, Plan
+    from langgraph_degrade.engine.store import Store
+    from langgraph_degrade.policy import CachePolicy, Policy
+
+log = logging.getLogger("langgraph_degrade")
+
+SHORTEST_SESSION, LONGEST_SESSION = 30.0, 60.0
+"""Seconds: the session tier of spec T3, within which `session: auto` moves."""
+SESSION_FACTOR = 1.5
+"""`auto` gives this many times the mean time of the requests seen (spec T3)."""
+SMOOTHING = 0.05
+"""Weight of the newest request in that mean ○."""
+
+Listener = Callable[[Event], None]
+
+
+class Engine:
+    """One per Degrader."""
+
+    def __init__(
+        self, policy: Policy, *, store: Store, local: Store, clock: Clock, rng: Random, listeners: Iterable[Listener] = ()
+    ) -> None:
+        self.policy = policy
+        self.clock = clock
+        self.random = rng
+        self.listeners = tuple(listeners)
+        self.workers = Workers()
+        self.scopes = Scopes(self._make_scope, self._notify, self._end)
+        self.ledger = Ledger(store, local, owner=format(rng.getrandbits(96), "024x"))
+        self.store = store
+        self._sync = Ground(SyncPorts(clock, self.workers), rng, clock.monotonic, clock.time)
+        self._async = Ground(AsyncPorts(clock, self.workers), rng, clock.monotonic, clock.time)
+        self._targets: dict[str, Target] = {}
+        self._lock = threading.Lock()
+        self._mean: float | None = None
+
+    def target(
+        self,
+        name: str,
+        *,
+        stage: Stage = "execute",
+        scene: str | None = None,
+        source: Literal["tool", "model"] = "tool",
+        main: Target | None = None,
+        override: Mapping[str, Any] | None = None,
+    ) -> Target:
+        """The target of this name, made on first sight; `override` is what code or metadata declares about it."""
+        with self._lock:
+            target = self._targets.get(name)
+            if target is None:
+                policy = self.policy.target(name, stage=stage, scene=scene)
+                if override:
+                    policy = policy.model_copy(update=dict(override))
+                target = self._targets[name] = Target(name, policy, source=source, main=main)
+            return target
+
+    def targets(self) -> Mapping[str, Target]:
+        """Every target seen so far, by name."""
+        return dict(self._targets)
+
+    def run(self, plan: Plan, call: Call, scope: Scope | None = None) -> Outcome:
+        """Run a plan in the caller's thread."""
+        if plan.is_async:
+            raise TypeError(f"{plan.target.name} is async: call it from async code")
+        if scope is None:
+            scope = self.scopes.find()
+            if scope is None:
+                return self._alone(plan, call)
+        return complete(self._perform(plan, call, scope, self._sync))
+
+    async def arun(self, plan: Plan, call: Call, scope: Scope | None = None) -> Outcome:
+        """Run a plan in the caller's event loop."""
+        if scope is None:
+            scope = self.scopes.find()
+            if scope is None:
+                return await self._alone_async(plan, call)
+        return await self._perform(plan, call, scope, self._async)
+
+    def language(self) -> Literal["zh", "en"]:
+        """The language to speak in the request this code is in."""
+        configured = self.policy.language
+        if configured != "auto":
+            return configured
+        scope = self.scopes.find()
+        return (scope.language if scope is not None else None) or "en"
+
+    def session_time(self) -> float:
+        """Seconds of the session tier for a request that begins now."""
+        configured = self.policy.timeouts.session
+        if configured != "auto":
+            return configured
+        if self._mean is None:
+            return LONGEST_SESSION
+        return min(max(self._mean * SESSION_FACTOR, SHORTEST_SESSION), LONGEST_SESSION)
+
+    async def _perform(self, plan: Plan, call: Call, scope: Scope, ground: Ground) -> Outcome:
+        target = plan.target
+        if target.cache is not None:
+            call.key = self._key(target.policy.cache, call, scope)
+        if target.read_through is not None:
+            key = self._key(target.policy.read_through, call, scope)
+            if key is not None:
+                return await self._through(plan, call, scope, ground, key)
+        if plan.claims:
+            return await write(plan, call, scope, ground, self.ledger)
+        return await walk(plan, call, scope, ground)
+
+    async def _through(self, plan: Plan, call: Call, scope: Scope, ground: Ground, key: object) -> Outcome:
+        """A normal cache with single flight: one caller asks, the others wait for it within their own time."""
+        cache = plan.target.read_through
+        assert cache is not None  # noqa: S101 - the caller looked
+        while True:
+            found = cache.claim(key, ground.now())
+            if isinstance(found, Hit):
+                value, data = found.value
+                return Outcome("ok", value, data, source="cache", age=found.age)
+            if isinstance(found, Lead):
+                with found:
+                    outcome = await walk(plan, call, scope, ground)
+                    if outcome.status == "ok":
+                        found.fulfil((outcome.value, outcome.data), ground.now())
+                    return outcome
+            await self._wait(found, plan, call, scope, ground)
+
+    @staticmethod
+    async def _wait(done: Future[None], plan: Plan, call: Call, scope: Scope, ground: Ground) -> None:
+        limit, _, _ = plan.target.limit(call, scope.query, scope.remaining(ground.now()))
+        try:
+            await ground.ports.wait(done, limit)
+        except CallTimedOut:
+            return  # the leader is slow; the next claim finds its value or leads itself
+
+    def _key(self, policy: CachePolicy | None, call: Call, scope: Scope) -> object:
+        if policy is None:
+            return None
+        here = ambient.runtime()
+        whose = scope_key(
+            policy.scope,
+            configurable=ambient.configurable() or scope.identity,
+            context=here.context if here is not None else None,
+            thread_id=scope.thread or ambient.configurable().get("thread_id"),
+        )
+        text = None if whose is None else canonical(call.named)
+        return None if text is None else (whose, text)
+
+    def _alone(self, plan: Plan, call: Call) -> Outcome:
+        """Outside of every request: this call is one, and calls inside it join it."""
+        scope = self.scopes.new(bounded=False)
+        token = ACTIVE.set(scope)
+        try:
+            return complete(self._perform(plan, call, scope, self._sync))
+        finally:
+            ACTIVE.reset(token)
+            self._end(scope)
+
+    async def _alone_async(self, plan: Plan, call: Call) -> Outcome:
+        scope = self.scopes.new(bounded=False)
+        token = ACTIVE.set(scope)
+        try:
+            return await self._perform(plan, call, scope, self._async)
+        finally:
+            ACTIVE.reset(token)
+            self._end(scope)
+
+    def _make_scope(self, bounded: bool) -> Scope:
+        now = self.clock.monotonic()
+        request = self.policy.request
+        return Scope(
+            self.scopes,
+            id=format(self.random.getrandbits(48), "012x"),
+            started=now,
+            deadline=now + self.session_time() if bounded else None,
+            retries=request.retries,
+            retry_time=request.retry_time,
+            max_depth=request.max_depth,
+        )
+
+    def _notify(self, event: Event, scope: Scope) -> None:
+        for listener in self.listeners:
+            try:
+                listener(event)
+            except Exception as error:  # noqa: BLE001 - a listener never fails a call
+                log.error("listener failed: %s", type(error).__name__)
+
+    def _end(self, scope: Scope) -> None:
+        """One structured record per degraded request, holding the whole chain (spec R2)."""
+        if scope.deadline is not None:
+            elapsed = self.clock.monotonic() - scope.started
+            self._mean = elapsed if self._mean is None else self._mean + SMOOTHING * (elapsed - self._mean)
+        if scope.touched and scope.context.events:
+            chain = scope.context.plain() | {"request": scope.id, "thread": scope.thread}
+            log.warning("degraded request: %s", json.dumps(chain, ensure_ascii=False, default=str), extra={"degrade": chain})

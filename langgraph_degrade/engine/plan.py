@@ -1,0 +1,142 @@
+"""What may be done about one guarded thing: `Plan`, its `Step`s, one `Call` of it, and the `Outcome`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from langgraph_degrade.context import Direction
+from langgraph_degrade.failures import Failure
+
+if TYPE_CHECKING:
+    from langgraph_degrade.engine.ports import Late
+    from langgraph_degrade.engine.target import Target
+
+Status = Literal["ok", "stale", "partial", "unavailable", "unknown", "rejected"]
+
+
+LAST_GOOD = "last_good"
+
+
+class Reading(Protocol):
+    """What a returned value turned out to be; `stages.tools.reading` makes them."""
+
+    @property
+    def value(self) -> Any: ...
+    @property
+    def data(self) -> Any: ...
+    @property
+    def failure(self) -> Failure | None: ...
+
+
+Reader = Callable[[Any], Reading]
+
+
+@dataclass(slots=True)
+class Step:
+    """One rung as it was wired: a call to make, the last good value, or an honest end."""
+
+    direction: Direction
+    source: str
+    """What stands in, for `ToolResult.source`: `last_good`, `backup`, `offline`, a callable's name, `none`."""
+    target: Target | None = None
+    """Whose breakers and quota admit the call; None for steps that call nobody."""
+    fn: Callable[..., Any] | None = None
+    is_async: bool = False
+    status: Status = "ok"
+    """What a value from here is: an alternative endpoint's is `ok`, an offline computation's `partial`."""
+    rewrite: Callable[[Mapping[str, Any]], Mapping[str, Any] | None] | None = None
+    """`params`: simpler arguments, or None where there is nothing to simplify."""
+
+    @property
+    def is_last_good(self) -> bool:
+        """Stands in with the last good value; calls nobody."""
+        return self.source == LAST_GOOD
+
+
+@dataclass(slots=True)
+class Plan:
+    """Everything about a guarded thing that does not change from call to call."""
+
+    target: Target
+    fn: Callable[..., Any]
+    is_async: bool
+    steps: Sequence[Step] = ()
+    """In ladder order; `handoff` always follows."""
+    reader: Reader | None = None
+    refresh: Callable[[], Any] | None = None
+    """Gets a new token; called once where the target says `auth`."""
+    verify: Callable[..., Any] | None = None
+    """Reads back whether a write happened: `(args, config)` -> True, False, None (can't tell)."""
+    claims: bool = False
+    """A write of which nobody may lose track: claimed in the store before it is sent."""
+    answers: bool = True
+    """Whoever stands behind it faces a model or a user and says what happened; else the caller gets the error."""
+
+
+class Call:
+    """One call of a plan."""
+
+    __slots__ = ("_bind", "_named", "args", "id", "key", "kwargs", "on_late")
+
+    def __init__(
+        self,
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+        *,
+        named: Mapping[str, Any] | None = None,
+        bind: Callable[..., Mapping[str, Any]] | None = None,
+        id: str | None = None,
+    ) -> None:
+        self.args = args
+        self.kwargs = kwargs
+        self.id = id
+        """The tool call's id, where a model made it."""
+        self.key: Any = None
+        """Where this call's result may be cached; None: nowhere."""
+        self.on_late: Callable[[Late, Failure | None], None] | None = None
+        """Told what the call finally did, if it was abandoned, and how that is classified."""
+        self._named = named
+        self._bind = bind
+
+    @property
+    def named(self) -> Mapping[str, Any]:
+        """The arguments by name, bound on first use: for cache keys, `params`, `verify`, unfinished items."""
+        if self._named is None:
+            self._named = self._bind(*self.args, **self.kwargs) if self._bind else dict(self.kwargs)
+        return self._named
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What came of a call. Refusals and failures are values inside the package; adapters decide what to raise."""
+
+    status: Status
+    value: Any = None
+    data: Any = None
+    """The value as plain JSON where the plan has a reader."""
+    failure: Failure | None = None
+    """Why it is not `ok`: the first failure, the one the user's wait began with."""
+    direction: Direction | None = None
+    source: str | None = None
+    age: float | None = None
+    """Seconds since a `stale` value was fresh."""
+    causes: list[Exception] = field(default_factory=list)
+    """Every original error, in order."""
+    tried: int = 0
+    """Rungs that called something in its stead."""
+
+    @property
+    def has_value(self) -> bool:
+        """There is something to hand to the caller, fresh or openly less."""
+        return self.status in ("ok", "stale", "partial")
+
+
+def is_async_callable(fn: Callable[..., Any]) -> bool:
+    """Calling `fn` gives an awaitable: a coroutine function, a partial of one, an object with an async `__call__`."""
+    while isinstance(fn, partial):
+        fn = fn.func
+    return inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(getattr(fn, "__call__", None))

@@ -1,0 +1,205 @@
+"""`Scope`: the live side of one request: its deadline, its budget, its episode (spec R3, R5, T2, T3).
+
+A request inside a graph is found by the run's control object, which model hooks, parallel tools and subagents share;
+outside a graph by a context variable set by `degrader.scope()` and by guarded calls.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Mapping
+from contextvars import ContextVar
+from typing import Any, Literal
+
+from langgraph_degrade.context import LEVELS, DegradeContext, Direction, Event, Stage
+from langgraph_degrade.engine import ambient
+
+ACTIVE: ContextVar[Scope | None] = ContextVar("langgraph_degrade_scope", default=None)
+
+QueryClass = Literal["basic", "complex"]
+
+
+class Scope:
+    """One request. Cheap to make: what a healthy request never needs is made on first use."""
+
+    __slots__ = (
+        "_context",
+        "_floors",
+        "_lock",
+        "_number",
+        "_spent",
+        "_stored",
+        "_turn",
+        "deadline",
+        "id",
+        "identity",
+        "language",
+        "max_depth",
+        "owner",
+        "query",
+        "retries",
+        "retry_time",
+        "started",
+        "thread",
+    )
+
+    def __init__(
+        self, owner: Scopes, *, id: str, started: float, deadline: float | None, retries: int, retry_time: float, max_depth: int
+    ) -> None:
+        self.owner = owner
+        self.id = id
+        self.started = started
+        self.deadline = deadline
+        """When the session tier ends, on the monotonic clock; None where nothing limits it."""
+        self.retries = retries
+        self.retry_time = retry_time
+        self.max_depth = max_depth
+        self.thread: str | None = None
+        self.identity: Mapping[str, Any] = {}
+        self.language: Literal["zh", "en"] | None = None
+        self.query: QueryClass = "basic"
+        self._context: DegradeContext | None = None
+        self._stored: object = None
+        self._turn = id
+        self._floors: dict[Stage, int] | None = None
+        self._spent = 0.0
+        self._number = 0
+        self._lock = threading.Lock()
+
+    @property
+    def context(self) -> DegradeContext:
+        """The request's degradations, live."""
+        if self._context is None:
+            with self._lock:
+                if self._context is None:
+                    context = DegradeContext(self._stored)
+                    context.begin(self._turn)
+                    self._context = context
+        return self._context
+
+    @property
+    def touched(self) -> bool:
+        """Something was recorded, or stored degradations were taken over."""
+        return self._context is not None
+
+    @property
+    def degraded(self) -> bool:
+        """The request's episode is open: some rung was taken."""
+        return self._context is not None and self._context.level > 0
+
+    def remaining(self, now: float) -> float | None:
+        """Seconds until the session tier ends; None where nothing limits it."""
+        return None if self.deadline is None else self.deadline - now
+
+    def take_retry(self) -> bool:
+        """One more attempt, if the budget has one and the episode is not open (spec T2, R5)."""
+        if self.degraded or self._spent >= self.retry_time:
+            return False
+        return self.context.count_retry(self.retries)
+
+    def charge(self, seconds: float) -> None:
+        """Time a failed attempt or a wait took."""
+        with self._lock:
+            self._spent += max(0.0, seconds)
+
+    def floor(self, stage: Stage) -> int:
+        """The lowest rung a failure in `stage` may start at.
+
+        Another stage's failure joins at the rung the episode has reached; a sibling in the same stage finds its own
+        cheapest rung but makes no attempt again: two parts of one question must not cost each other a stale answer.
+        """
+        if not self.degraded:
+            return 0
+        floors = self._floors or {}
+        return max([LEVELS["data"], *(level for other, level in floors.items() if other != stage)])
+
+    def reach(self, stage: Stage, direction: Direction) -> bool:
+        """Take a rung; False where the episode has escalated often enough (then: hand-off)."""
+        level = LEVELS[direction]
+        if not self.context.raise_to(level, self.max_depth):
+            return False
+        with self._lock:
+            floors = self._floors = self._floors or {}
+            floors[stage] = max(level, floors.get(stage, 0))
+        return True
+
+    @property
+    def revision(self) -> int:
+        """Grows whenever something is recorded."""
+        return 0 if self._context is None else self._context.revision
+
+    def record(self, event: Event, flags: Iterable[str] = ()) -> None:
+        """Write an event down and tell the listeners."""
+        self.context.record(event, flags)
+        self.owner.notify(event, self)
+
+    def next_id(self) -> str:
+        """An id for an event, unique over threads, workers and resumes."""
+        with self._lock:
+            self._number += 1
+            return f"{self.id}.{self._number}"
+
+    def adopt(self, state: object, turn: str | None, thread: str | None) -> None:
+        """Take over what the graph's state says of this turn; harmless when repeated, nearly free when healthy."""
+        self.thread = self.thread or thread
+        stored = state.get("degrade") if isinstance(state, Mapping) else getattr(state, "degrade", None)
+        if turn == self._turn or (turn is None and not stored):
+            return
+        self._turn = turn or self._turn
+        if self._context is not None:
+            self._context.adopt(stored, self._turn)
+        else:
+            self._stored = stored
+        if stored and self.context.rubbish:
+            self.record(Event(self.next_id(), "state:degrade", "state", "schema", "not a degrade context; replaced", outcome="replaced"))
+
+
+class Scopes:
+    """The live requests of one Degrader."""
+
+    def __init__(self, make: Callable[[bool], Scope], notify: Callable[[Event, Scope], None], end: Callable[[Scope], None]) -> None:
+        self._make = make
+        self.notify = notify
+        self._end = end
+        self._runs: dict[int, tuple[object, Scope]] = {}
+        self._lock = threading.Lock()
+
+    def find(self) -> Scope | None:
+        """The scope this code runs in, made on first sight of a graph run; None outside of everything."""
+        scope = ACTIVE.get()
+        if scope is not None and scope.owner is self:
+            return scope
+        here = ambient.runtime()
+        control = here.control if here is not None else None
+        if here is None or control is None:
+            return None
+        known = self._runs.get(id(control))
+        return known[1] if known is not None else self._begin(control, here.stream_writer)
+
+    def new(self, *, bounded: bool) -> Scope:
+        """A fresh request; `bounded` ones get the session tier as their deadline."""
+        return self._make(bounded)
+
+    def end(self, scope: Scope) -> None:
+        """Close a request: one structured log record if it was degraded."""
+        self._end(scope)
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    def _begin(self, control: object, anchor: object) -> Scope:
+        # The control object can't be weakly referenced; the run's stream writer dies with the run.
+        with self._lock:
+            known = self._runs.get(id(control))
+            if known is not None:
+                return known[1]
+            scope = self._make(True)
+            self._runs[id(control)] = (control, scope)
+        weakref.finalize(anchor, self._finish, id(control)).atexit = False
+        return scope
+
+    def _finish(self, key: int) -> None:
+        known = self._runs.pop(key, None)
+        if known is not None:
+            self._end(known[1])

@@ -1,0 +1,108 @@
+"""Reading and mending a conversation: the turn it is in, its language, and tool calls nobody answered (spec E6)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+
+from langgraph_degrade.texts import Language, detect, text
+
+Overrides = Mapping[str, Mapping[str, str]]
+
+
+def messages_of(state: object) -> Sequence[BaseMessage]:
+    """The conversation in a graph's state, or nothing."""
+    if isinstance(state, Mapping):
+        found = state.get("messages")
+    elif isinstance(state, list):
+        found = state
+    else:
+        found = getattr(state, "messages", None)
+    return found if isinstance(found, Sequence) and not isinstance(found, str) else ()
+
+
+def last_question(messages: Sequence[Any]) -> HumanMessage | None:
+    """The message the current turn began with; its id names the turn, on every worker and after every resume."""
+    for message in reversed(messages):
+        if isinstance(message, HumanMessage):
+            return message
+    return None
+
+
+def language_of(question: HumanMessage | None) -> Language:
+    """The language to answer in."""
+    return "en" if question is None else detect(str(question.text))
+
+
+def current_turn(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """The messages since the current turn began, the question included."""
+    turn: list[BaseMessage] = []
+    for message in reversed(messages):
+        turn.append(message)
+        if isinstance(message, HumanMessage):
+            break
+    return turn[::-1]
+
+
+def repair(messages: Sequence[BaseMessage], language: Language = "en", overrides: Overrides | None = None) -> list[BaseMessage]:
+    """The same conversation with every tool call answered exactly once, next to its call.
+
+    Pairing is by place: ids that a provider uses again in a later round are matched to the nearest call before
+    (case-T07). Results without a call are dropped, calls without a result get an honest placeholder. Idempotent; the
+    order of everything else is kept.
+    """
+    mended: list[BaseMessage] = []
+    spare = _results(messages)
+    for place, message in enumerate(messages):
+        if isinstance(message, ToolMessage):
+            continue
+        mended.append(message)
+        if isinstance(message, AIMessage):
+            mended.extend(_answers(message, place, spare, language, overrides))
+    return mended
+
+
+def _results(messages: Sequence[BaseMessage]) -> dict[tuple[int, str], list[ToolMessage]]:
+    """Results by the place of the call they belong to and its id."""
+    found: dict[tuple[int, str], list[ToolMessage]] = {}
+    latest: dict[str, int] = {}
+    for place, message in enumerate(messages):
+        if isinstance(message, AIMessage):
+            latest |= {call["id"]: place for call in _calls(message)}
+        elif isinstance(message, ToolMessage) and message.tool_call_id in latest:
+            found.setdefault((latest[message.tool_call_id], message.tool_call_id), []).append(message)
+    return found
+
+
+def _answers(
+    message: AIMessage, place: int, spare: dict[tuple[int, str], list[ToolMessage]], language: Language, overrides: Overrides | None
+) -> Iterator[ToolMessage]:
+    for call in _calls(message):
+        waiting = spare.get((place, call["id"]))
+        if waiting:
+            yield waiting.pop(0)
+        else:
+            note = text("repaired.not_run", language, overrides)
+            yield ToolMessage(note, name=call["name"], tool_call_id=call["id"], status="error")
+
+
+def _calls(message: AIMessage) -> list[dict[str, str]]:
+    calls = [*message.tool_calls, *message.invalid_tool_calls]
+    return [{"id": str(call["id"]), "name": str(call["name"] or "")} for call in calls if call["id"]]
+
+
+def is_whole(messages: Sequence[BaseMessage]) -> bool:
+    """Nothing to repair: every call is answered right after it. The common case, checked without building anything."""
+    open_ids: list[str] = []
+    for message in messages:
+        if isinstance(message, ToolMessage):
+            if message.tool_call_id not in open_ids:
+                return False
+            open_ids.remove(message.tool_call_id)
+        elif open_ids:
+            return False
+        elif isinstance(message, AIMessage) and (message.tool_calls or message.invalid_tool_calls):
+            open_ids = [call["id"] for call in _calls(message)]
+    return not open_ids

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Literal, cast, get_args
+from typing import Annotated, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, PlainValidator
 
@@ -36,6 +36,7 @@ from langgraph_degrade.policy.values import (
     Rate,
     distinct,
     guess,
+    is_mapping,
     shown,
     wrong,
 )
@@ -43,7 +44,7 @@ from langgraph_degrade.texts import Language
 
 
 def _timeouts(value: object) -> object:
-    return value if value is None or isinstance(value, Mapping | QueryTimeouts) else limits(limit(value))
+    return value if value is None or isinstance(value, QueryTimeouts) or is_mapping(value) else limits(limit(value))
 
 
 def _patterns(kinds: Mapping[str, Kind]) -> Mapping[str, Kind]:
@@ -66,9 +67,9 @@ def _rungs(value: tuple[Direction, ...]) -> tuple[Direction, ...]:
 def _wording(value: object) -> object:
     if value is None or (isinstance(value, str) and value):
         return value
-    if not isinstance(value, Mapping) or not value:
+    if not is_mapping(value) or not value:
         raise wrong(f"{shown(value)} is not text", "write the sentence, or one for each language: {zh: …, en: …}")
-    sentences = FrozenDict(cast("Mapping[object, object]", value))
+    sentences = FrozenDict(value)
     for language, sentence in sentences.items():
         if language not in get_args(Language):
             raise wrong(f"no texts in {shown(language)}", guess(language, get_args(Language)), at=(str(language),))

@@ -7,10 +7,11 @@ import re
 import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final, NoReturn, cast
+from typing import Any, Final, NoReturn
 
 from langgraph_degrade.errors import Problem
 from langgraph_degrade.policy.problems import Place, Refused
+from langgraph_degrade.policy.values import is_list, is_mapping
 
 MAX_BYTES: Final = 1_000_000
 """Largest file read ○; a policy of a hundred tools is about 40 KB."""
@@ -96,11 +97,11 @@ def _constant(name: str) -> NoReturn:
 def _refuse_repeated(data: Any, place: str) -> None:
     if isinstance(data, _Repeated):
         raise Refused(Problem(f"{place}{data.key}", "stands twice", "keep one of them"))
-    if isinstance(data, dict):
-        for key, value in cast("dict[str, Any]", data).items():
+    if is_mapping(data):
+        for key, value in data.items():
             _refuse_repeated(value, f"{place}{key}.")
-    elif isinstance(data, list):
-        for index, value in enumerate(cast("list[Any]", data)):
+    elif is_list(data):
+        for index, value in enumerate(data):
             _refuse_repeated(value, f"{place.removesuffix('.')}[{index}].")
 
 

@@ -5,7 +5,7 @@ Numbers are the spec's (row named) or ours (○); durations are seconds once rea
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self, cast
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainValidator, model_validator
 
@@ -20,6 +20,7 @@ from langgraph_degrade.policy.values import (
     PositiveDuration,
     Share,
     distinct,
+    is_list,
     plain_json,
     positive_duration,
     shown,
@@ -59,13 +60,11 @@ def _scope(value: object) -> object:
         return value
     if isinstance(value, str):
         raise wrong(f"{shown(value)} is not a list", f"write [{value}], or shared for public data")
-    keys = list(cast("list[object]", value)) if isinstance(value, list | tuple) else []
-    if not keys or not all(isinstance(key, str) and key for key in keys):
-        raise wrong(
-            f"{shown(cast('object', value))} names no owner",
-            "name keys, such as [user_id], or write shared for public data",
-        )
-    return distinct(tuple(keys))
+    if not is_list(value) or not value or not all(isinstance(key, str) and key for key in value):
+        raise wrong(f"{shown(value)} names no owner", "name keys, such as [user_id], or write shared for public data")
+    if "shared" in value:
+        raise wrong("shared is not a key", "write scope: shared, without brackets")
+    return distinct(tuple(value))
 
 
 class CachePolicy(Part):

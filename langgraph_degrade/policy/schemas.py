@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, TypeAdapter, ValidationInf
 from pydantic.errors import PydanticUserError
 
 from langgraph_degrade.policy.problems import Lines, Refused
-from langgraph_degrade.policy.values import FrozenDict, guess, plain_json, shown, wrong
+from langgraph_degrade.policy.values import FrozenDict, guess, is_mapping, plain_json, shown, wrong
 
 _FETCHED = ("http:", "https:", "file:", "ftp:")
 _TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
@@ -25,8 +25,8 @@ class Source(TypedDict):
 
 
 def _schema(value: object, info: ValidationInfo) -> object:
-    if value is None or isinstance(value, Mapping):
-        return plain_json(cast("object", value))
+    if value is None or is_mapping(value):
+        return plain_json(value)
     if isinstance(value, str):
         source = cast("Source | None", info.context)
         return plain_json(_from_file(value, source["directory"] if source else Path()))
@@ -46,9 +46,9 @@ def _from_file(name: str, directory: Path) -> object:
         fault = refused.problem
         line = "" if fault.line is None else f", line {fault.line}"
         raise wrong(f"{name}{line}: {fault.what}", f"{fault.fix} (paths start from {directory})") from None
-    if not isinstance(data, Mapping):
+    if not is_mapping(data):
         raise wrong(f"{name} holds no schema", "a schema is a mapping, such as {type: object}")
-    return cast("Mapping[str, object]", data)
+    return data
 
 
 def _from_type(kind: Any) -> object:
@@ -110,10 +110,9 @@ def _check_references(schema: Mapping[str, Any]) -> None:
 
 
 def _references(contents: object) -> list[str]:
-    if not isinstance(contents, Mapping):
+    if not is_mapping(contents):  # `true` and `false` are schemas too
         return []
-    found = cast("Mapping[str, object]", contents)
-    return [ref for key in ("$ref", "$dynamicRef") if isinstance(ref := found.get(key), str)]
+    return [ref for key in ("$ref", "$dynamicRef") if isinstance(ref := contents.get(key), str)]
 
 
 ResultSchema = Annotated[Mapping[str, Any] | None, BeforeValidator(_schema), AfterValidator(_checked)]

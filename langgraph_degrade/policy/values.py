@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
-from typing import Annotated, Any, NoReturn, TypeVar, cast
+from typing import Annotated, Any, NoReturn, TypeGuard, TypeVar, cast
 
 from annotated_types import Ge, MinLen
 from pydantic import AfterValidator, BeforeValidator, Strict
@@ -39,6 +39,16 @@ def shown(value: object) -> str:
     """Show a wrong value in an error, short enough to read."""
     text = repr(value)
     return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
+
+
+def is_mapping(value: object) -> TypeGuard[Mapping[object, object]]:
+    """Tell a mapping; what is in it is not known yet."""
+    return isinstance(value, Mapping)
+
+
+def is_list(value: object) -> TypeGuard[list[object] | tuple[object, ...]]:
+    """Tell a list or a tuple; what is in it is not known yet."""
+    return isinstance(value, list | tuple)
 
 
 def guess(given: object, choices: Iterable[str]) -> str:
@@ -121,11 +131,10 @@ def plain_json(value: object, depth: int = 0) -> Any:
     """Copy what JSON can say; refuse dates, NaN, keys that are not text, and nesting without end."""
     if depth > _DEEPEST:
         raise wrong(f"nested deeper than {_DEEPEST} levels", "flatten it")
-    if isinstance(value, Mapping):
-        pairs = cast("Mapping[object, object]", value).items()
-        return {_text_key(key): plain_json(item, depth + 1) for key, item in pairs}
-    if isinstance(value, list | tuple):
-        return [plain_json(item, depth + 1) for item in cast("list[object]", value)]
+    if is_mapping(value):
+        return {_text_key(key): plain_json(item, depth + 1) for key, item in value.items()}
+    if is_list(value):
+        return [plain_json(item, depth + 1) for item in value]
     if not isinstance(value, str | int | float | None) or (isinstance(value, float) and not math.isfinite(value)):
         raise wrong(f"{shown(value)} is not a JSON value", "write text, a finite number, true, false or null")
     return value

@@ -160,7 +160,7 @@ def read(text: str) -> tuple[Any, dict[Place, int]]:
     builder = _Builder()
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's, where it was built in
     try:
-        parse: Any = yaml.parse
+        parse: Any = yaml.parse  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
         events: Iterator[yaml.Event] = parse(text, Loader=loader)
         for event in events:
             builder.feed(event)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tracemalloc
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from contextvars import copy_context
 from statistics import median
 
@@ -13,29 +14,31 @@ from benchmarks.calls import answer
 from benchmarks.rows import Row
 from benchmarks.timing import times
 
-KILO = 1024
 MANY = 500
+"""Targets, and requests, kept at once to measure one."""
 
 
 def memory(_rounds: int) -> Iterator[Row]:
     from langgraph_degrade import Degrader
 
     degrader = Degrader()
-    degrader.guard("first")(answer)()
-
-    def targets() -> list[object]:
-        kept = [degrader.guard(f"target {number}")(answer) for number in range(MANY)]
-        return [kept, [guarded() for guarded in kept]]
-
     guarded = degrader.guard("first")(answer)
+    guarded()
 
-    def requests() -> list[object]:
-        return [
-            copy_context().run(lambda: (scope := degrader.scope(), scope.__enter__(), guarded())) for _ in range(MANY)
-        ]
+    def idle_target(number: int) -> object:
+        target = degrader.guard(f"target {number}")(answer)
+        return target, target()
 
-    yield Row("memory per idle target", allocated(targets) / MANY / KILO, "KB", 8, "after one call")
-    yield Row("memory per live request", allocated(requests) / MANY / KILO, "KB", 4, "after one call in it")
+    yield Row("memory per idle target", kept(idle_target), "KB", 8, "after one call")
+    with ExitStack() as requests:
+
+        def live_request(_: int) -> object:
+            context, request = copy_context(), ExitStack()
+            context.run(request.enter_context, degrader.scope())
+            requests.callback(context.run, request.close)
+            return context.run(guarded)
+
+        yield Row("memory per live request", kept(live_request), "KB", 4, "after one call in it")
 
 
 def imports(rounds: int) -> Iterator[Row]:
@@ -52,12 +55,11 @@ def imports(rounds: int) -> Iterator[Row]:
     yield Row(f"`{ours}`", times(taken, ours, theirs), "×", 1.3, note)
 
 
-def allocated(make: Callable[[], object]) -> int:
-    """Bytes that stay while what `make` returns is kept."""
+def kept(make: Callable[[int], object]) -> float:
+    """Kilobytes that each of many stays with, while it is kept."""
     tracemalloc.start()
     before, _ = tracemalloc.get_traced_memory()
-    kept = make()
+    alive = [make(number) for number in range(MANY)]
     after, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    del kept
-    return after - before
+    return (after - before) / len(alive) / 1024

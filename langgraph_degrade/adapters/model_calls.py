@@ -63,7 +63,7 @@ class _One:
     def plan(self, handler: Callable[[ModelRequest], Any], *, is_async: bool) -> Plan:
         return Plan(
             target=self._target(), fn=partial(handler, self._request), is_async=is_async,
-            steps=(Step("function", "none"),), reader=_read,
+            steps=(Step("function", "none"),), reader=_read, leaves_items=False,
         )
 
     def response(self, outcome: Outcome) -> Response:

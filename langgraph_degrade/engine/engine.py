@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -57,7 +57,8 @@ class Engine:
         self.scopes = Scopes(self._make_scope, self._notify, self._end)
         self.ledger = Ledger(store, local, owner=format(rng.getrandbits(96), "024x"))
         self.store = store
-        self._sync = Ground(SyncPorts(clock, self.workers), rng, clock.monotonic, clock.time)
+        self.sync_ports = SyncPorts(clock, self.workers)
+        self._sync = Ground(self.sync_ports, rng, clock.monotonic, clock.time)
         self._async = Ground(AsyncPorts(clock, self.workers), rng, clock.monotonic, clock.time)
         self._targets: dict[str, Target] = {}
         self._lock = threading.Lock()
@@ -122,17 +123,17 @@ class Engine:
             return LONGEST_SESSION
         return min(max(self._mean * SESSION_FACTOR, SHORTEST_SESSION), LONGEST_SESSION)
 
-    async def _perform(self, plan: Plan, call: Call, scope: Scope, ground: Ground) -> Outcome:
+    def _perform(self, plan: Plan, call: Call, scope: Scope, ground: Ground) -> Coroutine[Any, Any, Outcome]:
         target = plan.target
+        if plan.claims:
+            return write(plan, call, scope, ground, self.ledger)
         if target.cache is not None:
             call.key = self._key(target.policy.cache, call, scope)
         if target.read_through is not None:
             key = self._key(target.policy.read_through, call, scope)
             if key is not None:
-                return await self._through(plan, call, scope, ground, key)
-        if plan.claims:
-            return await write(plan, call, scope, ground, self.ledger)
-        return await walk(plan, call, scope, ground)
+                return self._through(plan, call, scope, ground, key)
+        return walk(plan, call, scope, ground)
 
     async def _through(self, plan: Plan, call: Call, scope: Scope, ground: Ground, key: object) -> Outcome:
         """A normal cache with single flight: one caller asks, the others wait for it within their own time."""
@@ -153,7 +154,7 @@ class Engine:
 
     @staticmethod
     async def _wait(done: Future[None], plan: Plan, call: Call, scope: Scope, ground: Ground) -> None:
-        limit, _, _ = plan.target.limit(call, scope.query, scope.remaining(ground.now()))
+        limit, _, _ = plan.target.limit(call, scope, ground.now())
         try:
             await ground.ports.wait(done, limit)
         except CallTimedOut:
@@ -196,7 +197,7 @@ class Engine:
         request = self.policy.request
         return Scope(
             self.scopes,
-            id=format(self.random.getrandbits(48), "012x"),
+            chance=self.random,
             started=now,
             deadline=now + self.session_time() if bounded else None,
             retries=request.retries,

@@ -26,6 +26,8 @@ def item_id(target: str, named: Mapping[str, Any]) -> str:
 def describe(target: str, named: Mapping[str, Any]) -> str:
     """What was asked, for a person: `create_ticket(order_id="SO-1", title="…")`; secrets left out, capped."""
     name = target.partition(":")[2] or target
+    if not named:
+        return name
     text = ", ".join(f"{key}={_told(key, value)}" for key, value in named.items())
     whole = f"{name}({text})"
     return whole if len(whole) <= LONGEST else whole[: LONGEST - 1] + "…"

@@ -11,7 +11,7 @@ import dataclasses
 import datetime as dt
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from decimal import Decimal
 from enum import Enum
@@ -28,9 +28,9 @@ _SCALARS = frozenset({str, int, float, bool, type(None)})
 _IDENTITIES = (str, int, bytes, UUID)
 _INTERNAL = "__pregel_"
 
-_encode: Callable[[object], str] = json.JSONEncoder(
+_ENCODER = json.JSONEncoder(
     ensure_ascii=False, allow_nan=False, check_circular=False, sort_keys=True, separators=(",", ":")
-).encode
+)
 
 
 def canonical(args: Mapping[str, object]) -> str | None:
@@ -45,7 +45,7 @@ def canonical(args: Mapping[str, object]) -> str | None:
         True
     """
     try:
-        text = _encode(_typed(args))
+        text = _ENCODER.encode(_mapping(args))
     except Exception:  # NaN, an object, nesting without end, a value that can't even be read
         return None
     if not text.isascii():
@@ -104,22 +104,29 @@ def _identity(name: str, value: object) -> tuple[str] | None:
     return None if text is None else (text,)
 
 
-def _typed(value: Any) -> Any:
+def _typed(value: object) -> Any:
     """The value as plain JSON; whatever isn't is a mapping with one `$class` key, which no other mapping has."""
-    kind = cast("type[Any]", type(value))
-    if kind in _SCALARS:
+    if type(value) in _SCALARS:
         return value
-    if kind is list:
-        return [_typed(item) for item in value]
-    if kind is dict or isinstance(value, Mapping):
-        return _mapping(cast("Mapping[Any, Any]", value))
-    return {f"${kind.__module__}.{kind.__qualname__}": _content(value)}
+    encode: Callable[[Any], Any] = _PLAIN.get(type(value), _tagged)
+    return encode(value)
+
+
+def _items(value: Iterable[Any]) -> list[Any]:
+    return [_typed(item) for item in value]
 
 
 def _mapping(value: Mapping[Any, Any]) -> Any:
     if all(type(key) is str for key in value):
         return {"$" + key if key.startswith("$") else key: _typed(item) for key, item in value.items()}
-    return {"$items": sorted(([_typed(key), _typed(item)] for key, item in value.items()), key=_encode)}
+    return {"$items": sorted(([_typed(key), _typed(item)] for key, item in value.items()), key=_ENCODER.encode)}
+
+
+def _tagged(value: object) -> Any:
+    return {f"${type(value).__module__}.{type(value).__qualname__}": _content(value)}
+
+
+_PLAIN: Mapping[type, Callable[[Any], Any]] = {list: _items, dict: _mapping}
 
 
 @singledispatch
@@ -134,15 +141,14 @@ def _(value: Enum) -> Any:
     return _typed(value.value)
 
 
-@_content.register(tuple)
-@_content.register(list)
-def _(value: Any) -> Any:
-    return [_typed(item) for item in value]
+_content.register(Mapping, _mapping)
+_content.register(tuple, _items)
+_content.register(list, _items)
 
 
 @_content.register(AbstractSet)
 def _(value: Any) -> Any:
-    return sorted((_typed(item) for item in value), key=_encode)
+    return sorted(_items(value), key=_ENCODER.encode)
 
 
 @_content.register(bytes)
@@ -172,4 +178,5 @@ def _(value: Decimal) -> str:
 
 @_content.register
 def _(value: BaseModel) -> Any:
-    return _typed({**value.__dict__, **(value.__pydantic_extra__ or {})})
+    fields = {name: value.__dict__[name] for name in type(value).model_fields}
+    return _mapping({**fields, **(value.__pydantic_extra__ or {})})

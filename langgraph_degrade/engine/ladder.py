@@ -47,13 +47,8 @@ STILL_RUNNING = frozenset({"timeout", "deadline"})
 FLAGS = {"stale": "data_stale", "partial": "data_partial", "unknown": "write_unknown", "unavailable": "data_missing"}
 
 
-class Attempt(NamedTuple):
-    """What one call gave."""
-
-    value: Any
-    reading: Reading | None
-    failure: Failure | None
-    elapsed: float
+Attempt = tuple[Any, "Reading | None", Failure | None, float]
+"""What one call gave: the value, its reading, why it failed, and seconds. A bare tuple: it is made on every call."""
 
 
 class Ground(NamedTuple):
@@ -70,24 +65,23 @@ async def attempt(
 ) -> Attempt:
     """Ask for admission, call once within the time there is, say what it was, tell the breakers."""
     started = ground.now()
-    permits = target.admit(started)
-    if isinstance(permits, Failure):
-        return Attempt(None, None, permits, 0.0)
-    limit, own_thread, is_session = target.limit(call, scope.query, scope.remaining(started))
+    permit = target.admit(started)
+    if permit.__class__ is Failure:
+        return None, None, permit, 0.0
+    limit, own_thread, is_session = target.limit(call, scope, started)
     if limit is not None and limit <= 0:
-        target.release(permits, started)
-        return Attempt(None, None, Failure("deadline", reason="no time left", unsent=True), 0.0)
+        target.release(permit, started)
+        return None, None, Failure("deadline", reason="no time left", unsent=True), 0.0
     value = reading = None
     try:
-        on_late = None if limit is None else partial(_came_late, target, call, reader, ground)
         value = await ground.ports.call(
             fn,
             is_async=is_async,
             timeout=limit,
             own_thread=own_thread,
-            on_late=on_late,
+            on_late=None if limit is None else partial(_came_late, target, call, reader, ground),
             blocked=target.held_the_loop,
-            bulkhead=None if own_thread else target.bulkhead,
+            bulkhead=target.bulkhead,
         )
         if reader is None:
             failure = classify(value, source=target.source)
@@ -96,39 +90,41 @@ async def attempt(
             value, failure = reading.value, reading.failure
     except Exception as error:
         if ambient.is_control_flow(error):
-            target.release(permits, started)
+            target.release(permit, started)
             raise
         failure = _why(error, target, is_session)
     except BaseException:
-        target.release(permits, started)
+        target.release(permit, started)
         raise
     ended = ground.now()
-    target.tell(permits, failure, ended)
-    return Attempt(value, reading, failure, ended - started)
+    target.tell(permit, failure, ended)
+    return value, reading, failure, ended - started
 
 
 async def walk(plan: Plan, call: Call, scope: Scope, ground: Ground) -> Outcome:
     """Call what `plan` guards; where that fails, take its rungs one by one, cheapest first."""
-    first = await attempt(
-        plan.target, partial(plan.fn, *call.args, **call.kwargs), call, scope, ground, is_async=plan.is_async, reader=plan.reader
-    )
-    if first.failure is None:
+    fn = partial(plan.fn, *call.args, **call.kwargs)
+    first = await attempt(plan.target, fn, call, scope, ground, is_async=plan.is_async, reader=plan.reader)
+    if first[2] is None:
         return fresh(plan, call, scope, first, ground)
     return await _Descent(plan, call, scope, ground).run(first)
 
 
 def fresh(plan: Plan, call: Call, scope: Scope, got: Attempt, ground: Ground) -> Outcome:
     """A live value: remember it, and bury what this call may have left undone earlier."""
-    data = got.value if got.reading is None else got.reading.data
+    value, reading, _, _ = got
+    data = value if reading is None else reading.data
     if call.key is not None and plan.target.cache is not None:
-        plan.target.cache.put(call.key, (got.value, data), ground.now())
-    bury(plan, call, scope)
-    return Outcome("ok", got.value, data)
+        plan.target.cache.put(call.key, (value, data), ground.now())
+    if scope.touched:
+        bury(plan, call, scope)
+    return Outcome("ok", value, data)
 
 
 def bury(plan: Plan, call: Call, scope: Scope) -> None:
     """The same thing may have been asked for before and left undone; now it is done."""
-    if scope.touched and (open_items := scope.context.unfinished):
+    open_items = scope.context.unfinished if scope.touched else ()
+    if open_items:
         name = item_id(plan.target.name, call.named)
         if any(item["id"] == name for item in open_items):
             scope.context.finish(name)
@@ -165,7 +161,7 @@ class _Descent:
         self._maybe_done = False
 
     async def run(self, first: Attempt) -> Outcome:
-        self._first = first.failure or self._first
+        self._first = first[2] or self._first
         self._fail(first, self._plan.target)
         if self._failure.kind in ANSWERS:
             return self._outcome("rejected")
@@ -264,16 +260,17 @@ class _Descent:
         self._rungs += direction is not None
         got = await attempt(target, fn, self._call, self._scope, self._ground, is_async=is_async, reader=self._plan.reader)
         why, spent = self._failure, self._elapsed
-        if got.failure is None:
+        value, reading, failure, _ = got
+        if failure is None:
             if direction is None:
                 return fresh(self._plan, self._call, self._scope, got, self._ground)
             self._record(direction, status)
-            data = got.value if got.reading is None else got.reading.data
-            return self._outcome(status, got.value, data, direction=direction, source=source)
+            data = value if reading is None else reading.data
+            return self._outcome(status, value, data, direction=direction, source=source)
         self._fail(got, target)
         if direction is not None:
             self._record(direction, "failed", why, spent)
-        return self._outcome("rejected") if got.failure.kind in ANSWERS else None
+        return self._outcome("rejected") if failure.kind in ANSWERS else None
 
     def _end(self, step: Step) -> Outcome | None:
         """`function` and `chain`: say it is not available; `chain` only skips what is not core."""
@@ -303,12 +300,11 @@ class _Descent:
         return self._outcome(status)
 
     def _fail(self, got: Attempt, target: Target) -> None:
-        failure = got.failure or self._failure
-        self._failure = failure
-        self._elapsed += got.elapsed
+        self._rejected, _, failure, elapsed = got
+        failure = self._failure = failure or self._failure
+        self._elapsed += elapsed
         self._attempts += not failure.unsent
-        self._scope.charge(got.elapsed)
-        self._rejected = got.value
+        self._scope.charge(elapsed)
         self._causes.append(as_error(failure, target.name))
         if not target.is_read and not certainly_not_done(failure):
             self._maybe_done = True
@@ -330,6 +326,8 @@ class _Descent:
         self._scope.record(event, (flag,) if flag else ())
 
     def _leave(self, status: Status) -> None:
+        if not self._plan.leaves_items:
+            return
         item = Unfinished(
             id=item_id(self._plan.target.name, self._call.named), target=self._plan.target.name,
             what=describe(self._plan.target.name, self._call.named), state="unknown" if status == "unknown" else "not_done",
@@ -350,7 +348,7 @@ class _Descent:
 async def side_call(fn: Callable[[], Any], plan: Plan, call: Call, scope: Scope, ground: Ground) -> Any:
     """Run a hook (`refresh`, `verify`) within the target's own time; its failure is logged and gives None."""
     now = ground.now()
-    limit, own_thread, _ = plan.target.limit(call, scope.query, scope.remaining(now))
+    limit, own_thread, _ = plan.target.limit(call, scope, now)
     try:
         return await ground.ports.call(
             fn, is_async=is_async_callable(fn), timeout=limit, own_thread=own_thread

@@ -68,7 +68,7 @@ class TaskCall(Pending):
             self.error = asyncio.CancelledError()
             self.end_late()
         if self._task is not None:
-            _reap(self._task)
+            reap(self._task)
         self._task = None
 
     async def _run(self) -> None:
@@ -104,11 +104,11 @@ def _as_failure(error: asyncio.CancelledError) -> ToolCancelled:
     return failure
 
 
-def _reap(task: asyncio.Task[None]) -> None:
+def reap(task: asyncio.Task[None]) -> None:
     """Cancel `task`, and again every `CLEANUP` seconds until it has ended.
 
     The timer also is what keeps the task alive (a loop holds its tasks weakly), and it dies with the loop.
     """
     if not task.done():
         task.cancel()
-        task.get_loop().call_later(CLEANUP, _reap, task)
+        task.get_loop().call_later(CLEANUP, reap, task)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -73,6 +73,8 @@ class Plan:
     """Reads back whether a write happened: `(args, config)` -> True, False, None (can't tell)."""
     claims: bool = False
     """A write of which nobody may lose track: claimed in the store before it is sent."""
+    leaves_items: bool = True
+    """What it fails to do is something the user asked for: noted as unfinished."""
     answers: bool = True
     """Whoever stands behind it faces a model or a user and says what happened; else the caller gets the error."""
 
@@ -124,7 +126,7 @@ class Outcome:
     source: str | None = None
     age: float | None = None
     """Seconds since a `stale` value was fresh."""
-    causes: list[Exception] = field(default_factory=list)
+    causes: Sequence[Exception] = ()
     """Every original error, in order."""
     tried: int = 0
     """Rungs that called something in its stead."""

@@ -132,9 +132,11 @@ class SyncPorts:
     ) -> Any:
         queued = 0.0 if bulkhead is None else enter_blocking(bulkhead, limit, self._clock)
         job = Job(fn, self._clock, bulkhead, on_late)
-        self._workers.start(job)
         try:
+            self._workers.start(job)
             arrived = self._clock.wait(job.done, limit - queued)
+        except NoWorker:
+            raise
         except BaseException:  # Ctrl-C while waiting
             job.give_up()
             raise

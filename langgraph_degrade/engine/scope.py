@@ -10,6 +10,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
+from random import Random
 from typing import Any, Literal
 
 from langgraph_degrade.context import LEVELS, DegradeContext, Direction, Event, Stage
@@ -24,15 +25,16 @@ class Scope:
     """One request. Cheap to make: what a healthy request never needs is made on first use."""
 
     __slots__ = (
+        "_chance",
         "_context",
         "_floors",
+        "_id",
         "_lock",
         "_number",
         "_spent",
         "_stored",
         "_turn",
         "deadline",
-        "id",
         "identity",
         "language",
         "max_depth",
@@ -45,10 +47,11 @@ class Scope:
     )
 
     def __init__(
-        self, owner: Scopes, *, id: str, started: float, deadline: float | None, retries: int, retry_time: float, max_depth: int
+        self, owner: Scopes, *, chance: Random, started: float, deadline: float | None, retries: int, retry_time: float, max_depth: int
     ) -> None:
         self.owner = owner
-        self.id = id
+        self._chance = chance
+        self._id: str | None = None
         self.started = started
         self.deadline = deadline
         """When the session tier ends, on the monotonic clock; None where nothing limits it."""
@@ -61,11 +64,18 @@ class Scope:
         self.query: QueryClass = "basic"
         self._context: DegradeContext | None = None
         self._stored: object = None
-        self._turn = id
+        self._turn: str | None = None
         self._floors: dict[Stage, int] | None = None
         self._spent = 0.0
         self._number = 0
         self._lock = threading.Lock()
+
+    @property
+    def id(self) -> str:
+        """Names this request: in events, logs and, where no message does, its turn."""
+        if self._id is None:
+            self._id = format(self._chance.getrandbits(48), "012x")
+        return self._id
 
     @property
     def context(self) -> DegradeContext:
@@ -74,7 +84,7 @@ class Scope:
             with self._lock:
                 if self._context is None:
                     context = DegradeContext(self._stored)
-                    context.begin(self._turn)
+                    context.begin(self._turn or self.id)
                     self._context = context
         return self._context
 
@@ -148,7 +158,7 @@ class Scope:
             return
         self._turn = turn or self._turn
         if self._context is not None:
-            self._context.adopt(stored, self._turn)
+            self._context.adopt(stored, self._turn or self.id)
         else:
             self._stored = stored
         if stored and self.context.rubbish:

@@ -20,9 +20,10 @@ MAX_TOML_PARTS: Final = 64
 
 Lines = dict[Place, int]
 
-# Strings are taken out first, so that dots in sentences do not count; bounded, so that scanning stays linear.
-_STRING = re.compile(r"""\"(?:[^"\\\n]|\\.){0,200}\"|'[^'\n]{0,200}'""")
-_DOTTED = re.compile(rf"""(?<![\w"'-])(?:[\w"'-]+[ \t]*\.[ \t]*){{{MAX_TOML_PARTS}}}""")
+# Strings are taken out first, so that dots in sentences do not count; each match runs to the end of its line at worst,
+# so that scanning stays linear.
+_STRING = re.compile(r"""\"(?:[^"\\]|\\.)*(?:"|\\?$)|'[^']*(?:'|$)""")
+_DOTTED = re.compile(rf"""(?<![\w-])(?:[\w-]+[ \t]*\.[ \t]*){{{MAX_TOML_PARTS}}}""")
 
 
 def parse(path: Path) -> tuple[Any, Lines]:
@@ -75,9 +76,13 @@ def _json(text: str) -> tuple[Any, Lines]:
             Problem("", f"not readable as JSON ({error.msg}, column {error.colno})", fix, error.lineno)
         ) from None
     except ValueError as error:  # a number of thousands of digits
-        raise Refused(Problem("", f"not readable as JSON ({error})", "put it in quotes")) from None
+        raise Refused(Problem("", f"not readable as JSON ({_short(error)})", "put it in quotes")) from None
     _refuse_repeated(data, "")
     return data, {}
+
+
+def _short(error: ValueError) -> str:
+    return str(error).partition(";")[0]  # what follows is advice for programmers
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -125,19 +125,18 @@ class Policy(Part):
     @model_validator(mode="wrap")
     @classmethod
     def _located(cls, data: object, handler: Callable[[object], Policy], info: ValidationInfo) -> Policy:
-        source = cast("Source | None", info.context) or Source(name="policy", directory=Path(), lines={})
-        lines = source["lines"]
+        source = Source.of(info)
         if isinstance(data, dict):  # an empty section of a file says nothing
             data = {key: value for key, value in cast("dict[str, object]", data).items() if value is not None}
         try:
             policy = handler(data)
         except ValidationError as error:
-            found = explain(error, cls, lines)
+            found = explain(error, cls, source.lines)
         else:
-            found = [problem(place, what, fix, lines) for place, what, fix in contradictions(policy)]
+            found = [problem(place, what, fix, source.lines) for place, what, fix in contradictions(policy)]
             if not found:
                 return policy
-        raise policy_error(source["name"], found)
+        raise policy_error(source.name, found)
 
     def target(self, name: str, *, stage: Stage = "execute", scene: str | None = None) -> TargetPolicy:
         """Resolve the cell that calls to `name` are run by.

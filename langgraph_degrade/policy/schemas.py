@@ -3,33 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, TypedDict, cast, get_origin
+from typing import Annotated, Any, get_origin
 
 from pydantic import AfterValidator, BeforeValidator, TypeAdapter, ValidationInfo
 from pydantic.errors import PydanticUserError
 
-from langgraph_degrade.policy.problems import Lines, Refused
+from langgraph_degrade.policy.problems import Lines, Place, Refused
 from langgraph_degrade.policy.values import FrozenDict, guess, is_mapping, plain_json, shown, wrong
 
 _FETCHED = ("http:", "https:", "file:", "ftp:")
 _TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
 
 
-class Source(TypedDict):
+@dataclass(frozen=True, slots=True)
+class Source:
     """Where a policy comes from, for its errors and its relative paths (pydantic's validation context)."""
 
-    name: str
-    directory: Path
-    lines: Lines
+    name: str = "policy"
+    directory: Path = Path()
+    lines: Lines = field(default_factory=dict[Place, int])
+
+    @classmethod
+    def of(cls, info: ValidationInfo) -> Source:
+        """Take the source out of a validation; a policy written in code has none."""
+        return info.context if isinstance(info.context, Source) else cls()
 
 
 def _schema(value: object, info: ValidationInfo) -> object:
     if value is None or is_mapping(value):
         return plain_json(value)
     if isinstance(value, str):
-        source = cast("Source | None", info.context)
-        return plain_json(_from_file(value, source["directory"] if source else Path()))
+        return plain_json(_from_file(value, Source.of(info).directory))
     if isinstance(value, type) or get_origin(value) is not None:
         return _from_type(value)
     raise wrong(f"{shown(value)} is not a schema", "write the path of a JSON file, or the schema itself")

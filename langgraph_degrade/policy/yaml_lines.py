@@ -15,14 +15,17 @@ import yaml
 
 from langgraph_degrade.errors import Problem
 from langgraph_degrade.policy.problems import Place, Refused
+from langgraph_degrade.policy.values import shown
 
 MAX_DEPTH: Final = 64
 """Levels of nesting ○; a policy has about 8, an inline schema a few more."""
-MAX_VALUES: Final = 100_000
+MAX_VALUES: Final = 50_000
 """Values after aliases are expanded ○; nine lines of YAML can otherwise stand for a billion."""
 
 _MERGE = "tag:yaml.org,2002:merge"
 _STRING = "tag:yaml.org,2002:str"
+_TABBED = re.compile(r" *\t")
+_PLAIN_DATA = "a policy is plain data: leave the tag out"
 _COLLECTIONS = {None, "!", "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"}
 
 
@@ -78,10 +81,10 @@ class _Builder:
         node = yaml.ScalarNode(tag, event.value, event.start_mark, event.end_mark)
         try:
             return _Node(line, self.scalars.construct_object(node), tag)
-        except ValueError as error:
-            raise Refused(
-                Problem("", f"{event.value[:40]!r} cannot be read ({error})", "put it in quotes", line)
-            ) from None
+        except ValueError as error:  # a date that is none, a number of thousands of digits
+            reason = str(error).partition(";")[0]
+            what = f"{shown(event.value)} cannot be read ({reason})"
+            raise Refused(Problem("", what, "put it in quotes if it is text", line)) from None
 
     def _alias(self, name: str, line: int) -> _Node:
         if name not in self.anchors:
@@ -91,11 +94,9 @@ class _Builder:
 
     def _enter(self, event: Any, line: int) -> None:
         if event.tag not in _COLLECTIONS:
-            raise Refused(
-                Problem("", f"the tag {event.tag} is not read", "a policy is plain data: leave the tag out", line)
-            )
+            raise Refused(Problem("", f"the tag {event.tag} is not read", _PLAIN_DATA, line))
         if len(self.open) >= MAX_DEPTH:
-            raise Refused(Problem("", f"nested deeper than {MAX_DEPTH} levels", "a policy needs about 8", line))
+            raise _too_deep(line)
         node = _Node(line)
         if isinstance(event, yaml.MappingStartEvent):
             node.pairs = []
@@ -165,28 +166,32 @@ def read(text: str) -> tuple[Any, dict[Place, int]]:
         for event in events:
             builder.feed(event)
     except yaml.YAMLError as error:
-        raise Refused(_syntax(error)) from None
+        raise Refused(_syntax(error, text)) from None
     if len(builder.roots) > 1:
         raise Refused(Problem("", "a second document begins here", "keep one document a file", builder.roots[1].line))
     lines: dict[Place, int] = {}
     return (_plain(builder.roots[0], (), lines) if builder.roots else None), lines
 
 
-def _syntax(error: yaml.YAMLError) -> Problem:
-    mark = getattr(error, "problem_mark", None)
+def _syntax(error: yaml.YAMLError, text: str) -> Problem:
+    mark: Any = getattr(error, "problem_mark", None)
     what = str(getattr(error, "problem", None) or getattr(error, "reason", None) or "not YAML")
-    fix = (
-        "indent with spaces, not tabs" if r"\t" in what else "check indentation, colons and quotes here and just above"
-    )
     if "constructor" in what:
-        what, fix = (
-            re.sub("could not determine a constructor for ", "", what),
-            "a policy is plain data: leave the tag out",
-        )
+        tag = what.removeprefix("could not determine a constructor for ")
+        return Problem("", f"{tag} is not read", _PLAIN_DATA, mark.line + 1 if mark else None)
+    fix = "check indentation, colons and quotes here and just above"
+    if mark and _TABBED.match(text.split("\n")[mark.line]):
+        fix = "indent with spaces, not tabs"
     return Problem("", f"not readable as YAML ({what})", fix, mark.line + 1 if mark else None)
 
 
+def _too_deep(line: int) -> Refused:
+    return Refused(Problem("", f"nested deeper than {MAX_DEPTH} levels", "a policy needs about 8", line))
+
+
 def _plain(node: _Node, place: Place, lines: dict[Place, int]) -> Any:
+    if len(place) > MAX_DEPTH:  # an alias within an alias within ...
+        raise _too_deep(node.line)
     lines.setdefault(place, node.line)
     if node.pairs is not None:
         found: dict[str, Any] = {}

@@ -30,7 +30,7 @@ PRUNED = 100
 
 _SCHEMA = (
     """CREATE TABLE claims (
-        id INTEGER PRIMARY KEY AUTOINCREMENT, intent TEXT NOT NULL, target TEXT NOT NULL, tool_call_id BLOB,
+        id INTEGER PRIMARY KEY AUTOINCREMENT, intent TEXT NOT NULL, target BLOB NOT NULL, tool_call_id BLOB,
         ordinal INTEGER NOT NULL, state TEXT NOT NULL, owner TEXT NOT NULL, at REAL NOT NULL, until REAL NOT NULL,
         result TEXT)""",
     "CREATE INDEX claims_intent ON claims (intent)",
@@ -88,7 +88,7 @@ class SqliteStore:
             cursor = database.execute(
                 "INSERT INTO claims (intent, target, tool_call_id, ordinal, state, owner, at, until)"
                 " VALUES (?, ?, ?, ?, 'claimed', ?, ?, ?)",
-                (intent, key.target, call, ordinal, owner, now, now + ttl),
+                (intent, _blob(key.target), call, ordinal, owner, now, now + ttl),
             )
             _prune(database, "claims", now)
             return Claim(cursor.lastrowid or 0, key, ordinal, "claimed", owner, now)

@@ -69,7 +69,7 @@ def plain_size(value: object) -> int | None:  # noqa: C901, PLR0912 - one hot lo
     for _ in range(MAX_DEPTH + 1):
         below: list[Any] = []
         for item in level:
-            kind: Any = type(item)
+            kind: Any = type(item)  # pyright: ignore[reportUnknownVariableType]
             if kind is str:
                 texts.append(item)
             elif kind is dict:

@@ -13,6 +13,7 @@ MAX_UNZIPPED = 64 * 1024 * 1024
 """○ Bytes a gzip body may unfold to."""
 NOT_JSON = object()
 
+_SAMPLE = 10_000  # ○ characters that show what language a text is in
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?([\w.:-]{1,40})", re.IGNORECASE)
 _GB = frozenset({"gb2312", "gbk", "cp936", "gb_2312-80", "gb18030", "x-gbk"})
 _CONTROL = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f]")
@@ -96,6 +97,7 @@ def _strict(data: bytes, charset: str) -> str | None:
 
 def _plausible(text: str) -> bool:
     """Tell Chinese from bytes that merely decode: mostly everyday characters (GB2312 has them), no control characters."""
-    foreign = sum(not char.isascii() for char in text)
-    everyday = len(text.encode("gb2312", "ignore")) - (len(text) - foreign)
+    sample = text[:_SAMPLE]
+    foreign = sum(not char.isascii() for char in sample)
+    everyday = len(sample.encode("gb2312", "ignore")) - (len(sample) - foreign)
     return not _CONTROL.search(text) and everyday >= foreign  # two bytes each: at least half of them

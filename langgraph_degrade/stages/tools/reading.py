@@ -217,8 +217,8 @@ def _text(value: object) -> str | None:
     return text if isinstance(text, str) else None
 
 
-def _is_response(raw: Any) -> bool:
-    kind: Any = type(raw)  # asked of the type: an instance may be a proxy that answers to every name
+def _is_response(raw: object) -> bool:
+    kind = type(raw)  # asked of the type: an instance may be a proxy that answers to every name
     return hasattr(kind, "raise_for_status") and hasattr(kind, "content") and isinstance(_content(raw), bytes)
 
 

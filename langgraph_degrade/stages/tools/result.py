@@ -9,7 +9,6 @@ from langchain_core.messages import ToolMessage
 from langgraph_degrade.errors import ToolSchemaError
 from langgraph_degrade.failures.failure import Failure
 from langgraph_degrade.stages.tools.capping import capped
-from langgraph_degrade.stages.tools.cleaning import clean
 from langgraph_degrade.stages.tools.shapes import is_mapping
 
 Status = Literal["ok", "stale", "partial", "unavailable", "unknown", "rejected"]
@@ -119,7 +118,6 @@ def _told(failure: Failure) -> dict[str, Any]:
 
 def _kept(data: object) -> tuple[object, bool]:
     try:
-        plain, _ = clean(data)
+        return capped(data, MAX_BYTES)
     except ToolSchemaError:  # a reading would have failed on it; nothing to show is better than no result at all
-        return None, data is not None
-    return capped(plain, MAX_BYTES)
+        return None, True

@@ -1,0 +1,166 @@
+"""`degrader.wrap(graph)`: session and user time for a whole run, and an honest answer where it would crash.
+
+The wrapped graph is a copy whose class is a subclass of the graph's own, made for this one wrap; it overrides `stream`
+and `astream` only, which invoke, events, subgraphs and the dev server all go through.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from langgraph.errors import EmptyInputError, GraphDrained, GraphRecursionError, InvalidUpdateError
+from langgraph.runtime import RunControl
+
+from langgraph_degrade.adapters.closing_state import Ending
+from langgraph_degrade.adapters.pumps import END, AsyncPump, SyncPump
+from langgraph_degrade.adapters.stream_modes import Modes
+from langgraph_degrade.context import Event
+from langgraph_degrade.engine import ambient
+from langgraph_degrade.engine.ports import CallTimedOut
+from langgraph_degrade.failures import Failure, classify
+
+if TYPE_CHECKING:
+    from langgraph_degrade.degrader import Degrader
+    from langgraph_degrade.engine.scope import Scope
+
+log = logging.getLogger("langgraph_degrade")
+
+G = TypeVar("G")
+OUR_TIME = "degrade: session time is over"
+MISUSE = (TypeError, ValueError, EmptyInputError, InvalidUpdateError)
+"""Before the first step these mean that the graph was called wrongly: a developer's business, not a user's."""
+
+
+class Linked(RunControl):
+    """Drains when the session time is over, or when the caller's own control says so."""
+
+    __slots__ = ("_deadline", "_now", "_outer")
+
+    def __init__(self, outer: RunControl | None, now: Callable[[], float], deadline: float | None) -> None:
+        super().__init__()
+        self._outer, self._now, self._deadline = outer, now, deadline
+
+    @property
+    def drain_requested(self) -> bool:
+        return self.drain_reason is not None
+
+    @property
+    def drain_reason(self) -> str | None:
+        if self._outer is not None and self._outer.drain_requested:
+            return self._outer.drain_reason
+        if self._deadline is not None and self._now() >= self._deadline:
+            return OUR_TIME
+        return super().drain_reason
+
+
+class Wrapped:
+    """What `wrap` mixes into a graph's class."""
+
+    _degrader: Degrader
+    _answer: Callable[[Any], Any] | None
+
+    def stream(self, input: Any, config: Any = None, **kwargs: Any) -> Iterator[Any]:
+        """Stream the run; its last word is an honest answer where it could not be finished."""
+        run = _Run(self, input, config, kwargs)
+        pump = SyncPump(lambda: super(Wrapped, self).stream(input, config, **run.kwargs), run.degrader, run.scope)  # type: ignore[misc]
+        try:
+            while True:
+                try:
+                    chunk = pump.next(run.user_time())
+                except Exception as error:
+                    yield from run.end(error).chunks()
+                    return
+                if chunk is END:
+                    return
+                yield from run.modes.seen(chunk)
+        finally:
+            pump.close()
+            run.close()
+
+    async def astream(self, input: Any, config: Any = None, **kwargs: Any) -> AsyncIterator[Any]:
+        """See `stream`."""
+        run = _Run(self, input, config, kwargs)
+        pump = AsyncPump(lambda: super(Wrapped, self).astream(input, config, **run.kwargs), run.degrader, run.scope)  # type: ignore[misc]
+        try:
+            while True:
+                try:
+                    chunk = await pump.next(run.user_time())
+                except Exception as error:
+                    for last in await run.end(error).achunks():
+                        yield last
+                    return
+                if chunk is END:
+                    return
+                for wanted in run.modes.seen(chunk):
+                    yield wanted
+        finally:
+            await pump.close()
+            run.close()
+
+
+class _Run:
+    """One run of a wrapped graph: its scope, its times, what was seen of its state."""
+
+    def __init__(self, graph: Any, input: Any, config: Any, kwargs: dict[str, Any]) -> None:
+        self._graph, self._input, self._config = graph, input, config
+        self.degrader: Degrader = graph._degrader
+        self._engine = self.degrader._engine  # noqa: SLF001 - adapters are the Degrader's own hands
+        outer = self._engine.scopes.find()
+        self.scope: Scope = outer or self._engine.scopes.new(bounded=True)
+        self._owns_scope = outer is None
+        self._ends = self._engine.clock.monotonic() + self.degrader.policy.timeouts.user
+        self.modes = Modes(kwargs.get("stream_mode") or graph.stream_mode, subgraphs=bool(kwargs.get("subgraphs")), version=kwargs.get("version", "v1"))
+        control = Linked(kwargs.get("control"), self._engine.clock.monotonic, self.scope.deadline)
+        self.kwargs = {**kwargs, "stream_mode": self.modes.asked, "control": control}
+
+    def user_time(self) -> float:
+        """Seconds the user tier leaves."""
+        return max(0.0, self._ends - self._engine.clock.monotonic())
+
+    def end(self, error: Exception) -> Ending:
+        """Turn what ended the run into an answer; control flow and misuse pass."""
+        if self._passes(error):
+            raise error
+        key, failure = self._why(error)
+        log.error("run of %s ended by %s", self._graph.get_name(), failure.kind, exc_info=error)
+        scope = self.scope
+        scope.record(
+            Event(
+                scope.next_id(), f"graph:{self._graph.get_name()}", "state", failure.kind, failure.reason or failure.kind,
+                direction="handoff", outcome="answered", at=self._engine.clock.time(), status=failure.status,
+            )
+        )
+        return Ending(self._graph, self._input, self._config, self.modes, scope, self.degrader, key)
+
+    def _passes(self, error: Exception) -> bool:
+        if isinstance(error, GraphDrained):
+            return error.args[:1] != (OUR_TIME,)
+        if ambient.is_control_flow(error):
+            return True
+        return isinstance(error, MISUSE) and not self.modes.began
+
+    def _why(self, error: Exception) -> tuple[str, Failure]:
+        if isinstance(error, GraphDrained):
+            return "answer.timeout", Failure("deadline", reason="session time is over")
+        if isinstance(error, CallTimedOut):
+            return "answer.user_timeout", Failure("deadline", reason="user time is over")
+        if isinstance(error, GraphRecursionError):
+            return "answer.recursion", Failure("budget", reason="recursion limit")
+        return "answer.crash", classify(error) or Failure("unknown", reason=type(error).__name__)
+
+    def close(self) -> None:
+        if self._owns_scope:
+            self._engine.scopes.end(self.scope)
+
+
+def wrap(degrader: Degrader, graph: G, answer: Callable[[Any], Any] | None) -> G:
+    """See `Degrader.wrap`."""
+    kind = type(graph)
+    if issubclass(kind, Wrapped):
+        raise TypeError("this graph is wrapped already")
+    made = type(kind.__name__, (Wrapped, kind), {"_degrader": degrader, "_answer": staticmethod(answer) if answer else None})
+    copy = made.__new__(made)
+    copy.__dict__.update(graph.__dict__)
+    return copy  # type: ignore[return-value]

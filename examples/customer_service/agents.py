@@ -1,0 +1,92 @@
+"""The three agents: the same model, the same tools, the same prompt, and what each does about failure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+from langchain.agents import create_agent
+from langchain.agents.middleware import (
+    AgentMiddleware,
+    ModelFallbackMiddleware,
+    ModelRetryMiddleware,
+    ToolCallRequest,
+    ToolErrorMiddleware,
+    ToolRetryMiddleware,
+)
+from langchain_core.runnables import Runnable
+from langchain_core.tools import BaseTool
+from langchain_openai import ChatOpenAI
+from langgraph.checkpoint.memory import InMemorySaver
+from pydantic import SecretStr
+
+from examples.customer_service.endpoint import model_name
+from examples.customer_service.faults import seconds
+from examples.customer_service.tools import READS, ShopTools
+
+PROMPT = (
+    "You are the customer service agent of a small shop. Answer in the customer's language, briefly, and only with what "
+    "the tools say. Look things up every time you are asked: they change. Never guess."
+)
+SORRY = (
+    "Sorry, I cannot process your request at the moment. Please try again later or call 400-000-0000. "
+    "抱歉，暂时无法处理您的请求，请稍后再试或致电 400-000-0000。"
+)
+Agent = Runnable[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """Where the services of one agent listen; what is opened for them is closed with `exits`."""
+
+    shop: str
+    model: str
+    backup: str
+    exits: ExitStack
+
+    def tools(self, timeout: float) -> list[BaseTool]:
+        """Make the shop's tools; the shop has `timeout` seconds to answer."""
+        client = self.exits.enter_context(httpx.Client(base_url=self.shop, timeout=timeout))
+        return ShopTools(client).tools()
+
+    def chat_model(self, url: str, **settings: Any) -> ChatOpenAI:
+        """Make the chat model behind `url`."""
+        return ChatOpenAI(model=model_name(), base_url=url, api_key=SecretStr("local"), **settings)
+
+
+def plain(services: Services) -> Agent:
+    """Build the agent of the first tutorial: libraries' defaults (the SDK retries twice, httpx gives up after 5 s)."""
+    tools = services.tools(timeout=seconds(5))
+    model = services.chat_model(services.model)
+    return create_agent(model, tools, system_prompt=PROMPT, checkpointer=InMemorySaver())
+
+
+def langchain(services: Services) -> Agent:
+    """Build the agent of a careful engineer with LangChain's own middleware.
+
+    A tighter tool timeout; a second model endpoint, tried at once, then the pair again; reads and the refund (which
+    carries an idempotency key) are retried twice, the other writes never; whatever still fails is told to the model.
+    """
+    tools = services.tools(timeout=seconds(3))
+    main, backup = (
+        services.chat_model(url, timeout=seconds(15), max_retries=0) for url in (services.model, services.backup)
+    )
+    first, longest = seconds(1), seconds(10)  # between attempts: the middleware's own default, and a cap
+    retried: list[BaseTool | str] = [*READS, "refund_order"]
+    middleware: list[AgentMiddleware[Any, Any, Any]] = [
+        ModelRetryMiddleware(max_retries=1, on_failure=lambda _: SORRY, initial_delay=first, max_delay=longest),
+        ModelFallbackMiddleware(backup),
+        ToolErrorMiddleware(on_error=_tool_failed),
+        ToolRetryMiddleware(tools=retried, on_failure="error", initial_delay=first, max_delay=longest),
+    ]
+    return create_agent(main, tools, system_prompt=PROMPT, middleware=middleware, checkpointer=InMemorySaver())
+
+
+def _tool_failed(_: Exception, request: ToolCallRequest) -> str:
+    return f"{request.tool_call['name']} failed: the service is temporarily unavailable."
+
+
+AGENTS: dict[str, Callable[[Services], Agent]] = {"plain": plain, "langchain": langchain}

@@ -219,4 +219,5 @@ class Engine:
             self._mean = elapsed if self._mean is None else self._mean + SMOOTHING * (elapsed - self._mean)
         if scope.touched and scope.context.events:
             chain = scope.context.plain() | {"request": scope.id, "thread": scope.thread}
-            log.warning("degraded request: %s", json.dumps(chain, ensure_ascii=False, default=str), extra={"degrade": chain})
+            level = logging.WARNING if scope.degraded else logging.INFO
+            log.log(level, "degraded request: %s", json.dumps(chain, ensure_ascii=False, default=str), extra={"degrade": chain})

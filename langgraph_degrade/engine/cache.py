@@ -8,10 +8,8 @@ either gives None there is no caching.
 
 from __future__ import annotations
 
-import copy
-import sys
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import partial
@@ -19,6 +17,7 @@ from threading import Lock
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
+from langgraph_degrade.engine.copies import copied
 from langgraph_degrade.policy import CachePolicy
 
 LARGEST = 1_000_000
@@ -29,10 +28,6 @@ EMPTY_TTL = 5.0
 
 LEASE = 60.0
 """Seconds after which a leader that never came back is given up (○): no key stays pending for ever."""
-
-
-_SMALL = frozenset({type(None), bool, int, float, complex})
-_ATOMS = _SMALL | {str, bytes}
 
 
 class Hit(NamedTuple):
@@ -72,7 +67,7 @@ class LastGood:
         An empty value replaces a full one, being the newer truth, but goes after `EMPTY_TTL`: from then on nothing
         stands in, which is honest, where neither value would be. `empty` says so for values that hide it.
         """
-        mine = _copied(value, LARGEST)
+        mine = copied(value, LARGEST)
         if mine is None:
             return False
         brief = is_empty(value) if empty is None else empty
@@ -97,7 +92,7 @@ class LastGood:
                 del self._kept[key]
                 return None
             self._kept.move_to_end(key)
-        yours = _copied(kept.value)
+        yours = copied(kept.value)
         return None if yours is None else Hit(yours.value, max(0.0, now - kept.at))
 
     def __len__(self) -> int:
@@ -204,74 +199,3 @@ def is_empty(value: object) -> bool:
         return value is None or len(value) == 0  # type: ignore[arg-type]
     except TypeError:
         return False
-
-
-class _Copy(NamedTuple):
-    value: Any
-
-
-def _copied(value: object, room: int | None = None) -> _Copy | None:
-    """A deep copy; None where there can be none: generators, locks, endless nesting, more than `room` bytes."""
-    try:
-        if room is not None and _room_left(value, room) < 0:
-            return None
-        return _Copy(_copy(value))
-    except Exception:  # whatever a foreign `__deepcopy__` raises
-        return None
-
-
-def _copy(value: object) -> Any:
-    """As `deepcopy`, several times faster on plain data."""
-    copier: Callable[[Any], Any] = _COPIERS.get(type(value), copy.deepcopy)
-    return copier(value)
-
-
-def _copy_dict(value: dict[Any, Any]) -> dict[Any, Any]:
-    return {key: item if type(item) in _ATOMS else _copy(item) for key, item in value.items()}
-
-
-def _copy_list(value: list[Any]) -> list[Any]:
-    return [item if type(item) in _ATOMS else _copy(item) for item in value]
-
-
-def _copy_tuple(value: tuple[Any, ...]) -> tuple[Any, ...]:
-    return tuple(_copy_list(list(value)))
-
-
-_COPIERS: Mapping[type, Callable[[Any], Any]] = {dict: _copy_dict, list: _copy_list, tuple: _copy_tuple}
-
-
-def _room_left(value: object, room: int) -> int:
-    """`room` less the bytes (about) of all that hangs on `value`; stops counting below zero."""
-    size, parts = _MEASURES.get(type(value), _measure_object)(value)
-    room -= size
-    for part in parts:
-        if room < 0:
-            break
-        if type(part) is str:
-            room -= 50 + len(part)
-        elif type(part) not in _SMALL:
-            room = _room_left(part, room)
-    return room
-
-
-def _measure_dict(value: dict[Any, Any]) -> tuple[int, Iterable[Any]]:
-    return 64 + sum([len(key) + 100 if type(key) is str else 150 for key in value]), value.values()
-
-
-def _measure_list(value: Collection[Any]) -> tuple[int, Iterable[Any]]:
-    return 64 + 8 * len(value), value
-
-
-def _measure_object(value: Any) -> tuple[int, Iterable[Any]]:
-    return sys.getsizeof(value), getattr(value, "__dict__", _NOTHING).values()
-
-
-_NOTHING: Mapping[str, Any] = {}
-_MEASURES: Mapping[type, Callable[[Any], tuple[int, Iterable[Any]]]] = {
-    dict: _measure_dict,
-    list: _measure_list,
-    tuple: _measure_list,
-    set: _measure_list,
-    frozenset: _measure_list,
-}

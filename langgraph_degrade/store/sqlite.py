@@ -172,7 +172,7 @@ class SqliteStore:
             connection.execute("PRAGMA synchronous = FULL")
             with _immediate(connection):
                 self._adopt(connection)
-            connection.execute("PRAGMA journal_mode = WAL")
+            _switch_to_wal(connection)
         except BaseException as error:
             connection.close()
             if isinstance(error, sqlite3.Error):
@@ -209,6 +209,17 @@ def _immediate(connection: sqlite3.Connection) -> Generator[None]:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
+
+
+def _switch_to_wal(connection: sqlite3.Connection) -> None:
+    """Once per file. The pragma doesn't wait for others as everything else does, so we do; without WAL it works too."""
+    for _ in range(10):
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError:
+            with _immediate(connection):
+                continue
+        return
 
 
 def _prune(database: sqlite3.Connection, table: str, now: float) -> None:

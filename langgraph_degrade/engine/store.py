@@ -28,6 +28,7 @@ Settled = Literal["unknown", "failed", "done"]
 KEEP = 7 * 86400.0
 """Seconds a row is kept (○): longer than a conversation waits for a human, short enough to stay small."""
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False)
 _NAMESPACE = UUID("5f0c9a52-6f0e-5f0b-8f8e-1d3f4b5d7c21")
 
 
@@ -61,7 +62,7 @@ class ClaimKey:
     def intent(self) -> str:
         """Digest of all but the call id; what is stored instead of the arguments, which may be private."""
         parts = [self.tenant, self.thread, self.turn, self.target, self.args]
-        text = json.dumps(parts, ensure_ascii=False)
+        text = _ENCODER.encode(parts)
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 

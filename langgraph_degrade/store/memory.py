@@ -55,15 +55,16 @@ class MemoryStore:
 
     def claim(self, key: ClaimKey, *, owner: str, now: float, ttl: float = KEEP) -> Claim:
         """See `Store.claim`."""
+        name = key.intent
         with self._lock:
-            intent = self._intents.setdefault(key.intent, _Intent())
+            intent = self._intents.setdefault(name, _Intent())
             found = standing(intent.rows, key, owner)
             if found is not None:
                 return handed_out(found)
             mine = Claim(next(self._ids), key, next_ordinal(intent.rows, key), "claimed", owner, now)
             intent.rows.append(mine)
             intent.until = max(intent.until, now + ttl)
-            self._intents.move_to_end(key.intent)
+            self._intents.move_to_end(name)
             _prune(self._intents, now)
             return mine
 

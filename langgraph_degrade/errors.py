@@ -9,6 +9,7 @@
     ├── ToolSchemaError      a result that breaks its schema                  .path
     ├── UnknownOutcome       a write of which nobody knows whether it happened .target
     ├── IncompleteStream     a stream that ended before it was whole
+    ├── StoreUnavailable     a store that can't be read or written (engine.store)
     └── LadderExhausted      every rung failed; an ExceptionGroup of every cause
 
 The root is a `RuntimeError` because LangGraph's default retry policy runs plain `Exception`s again: a whole

@@ -107,12 +107,16 @@ def binder(fn: Callable[..., Any]) -> Callable[..., Mapping[str, Any]] | None:
     except (TypeError, ValueError):
         return None
 
+    parameters = signature.parameters.values()
+    keywords = next((item.name for item in parameters if item.kind is inspect.Parameter.VAR_KEYWORD), None)
+
     def bind(*args: Any, **kwargs: Any) -> Mapping[str, Any]:
         try:
             bound = signature.bind(*args, **kwargs)
-        except TypeError:
-            return {**dict(enumerate(map(str, args))), **kwargs}  # type: ignore[dict-item]
+        except TypeError:  # the call itself will say so
+            return kwargs
         bound.apply_defaults()
-        return {name: value for name, value in bound.arguments.items() if name not in ("self", "cls")}
+        named = {name: value for name, value in bound.arguments.items() if name not in ("self", "cls")}
+        return named | named.pop(keywords, {}) if keywords else named
 
     return bind

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from langgraph_degrade.context import Event, Stage
 from langgraph_degrade.engine import ambient
-from langgraph_degrade.engine.cache import Hit, Lead
+from langgraph_degrade.engine.cache import Hit, Lead, is_empty
 from langgraph_degrade.engine.keys import canonical, scope_key
 from langgraph_degrade.engine.ladder import Ground, walk
 from langgraph_degrade.engine.plan import Outcome
@@ -55,7 +55,7 @@ class Engine:
         self.listeners = tuple(listeners)
         self.workers = Workers()
         self.scopes = Scopes(self._make_scope, self._notify, self._end)
-        self.ledger = Ledger(store, local, owner=format(rng.getrandbits(96), "024x"))
+        self.ledger = Ledger(store, local)
         self.store = store
         self.sync_ports = SyncPorts(clock, self.workers)
         self._sync = Ground(self.sync_ports, rng, clock.monotonic, clock.time)
@@ -148,7 +148,7 @@ class Engine:
                 with found:
                     outcome = await walk(plan, call, scope, ground)
                     if outcome.status == "ok":
-                        found.fulfil((outcome.value, outcome.data), ground.now())
+                        found.fulfil((outcome.value, outcome.data), ground.now(), empty=is_empty(outcome.data))
                     return outcome
             await self._wait(found, plan, call, scope, ground)
 

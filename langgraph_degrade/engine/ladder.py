@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from langgraph_degrade.context import LEVELS, Direction, Event, Unfinished
 from langgraph_degrade.engine import ambient
+from langgraph_degrade.engine.cache import is_empty
 from langgraph_degrade.engine.items import describe, item_id
 from langgraph_degrade.engine.plan import Outcome, is_async_callable
 from langgraph_degrade.engine.ports import CallTimedOut, NoWorker
@@ -115,7 +116,7 @@ def fresh(plan: Plan, call: Call, scope: Scope, got: Attempt, ground: Ground) ->
     value, reading, _, _ = got
     data = value if reading is None else reading.data
     if call.key is not None and plan.target.cache is not None:
-        plan.target.cache.put(call.key, (value, data), ground.now())
+        plan.target.cache.put(call.key, (value, data), ground.now(), empty=is_empty(data))
     if scope.touched:
         bury(plan, call, scope)
     return Outcome("ok", value, data)
@@ -245,14 +246,23 @@ class _Descent:
         """A rung that calls: the same target with simpler arguments, an alternative endpoint, a fallback."""
         if self._failure.kind in NO_CALLS:
             return None
-        named = step.rewrite(self._call.named) if step.rewrite else self._call.named
-        if named is None or (step.direction == "params" and not self._scope.take_retry()):
+        fn = self._prepared(step)
+        if fn is None or (step.direction == "params" and not self._scope.take_retry()):
             return None
         if not self._scope.reach(self._plan.target.stage, step.direction):
             return self._hand_off()
-        fn = partial(step.fn, **named) if step.rewrite else partial(step.fn, *self._call.args, **self._call.kwargs)  # type: ignore[arg-type]
         target = step.target or self._plan.target
         return await self._call_and_judge(target, fn, step.is_async, step.status, step.direction, step.source)
+
+    def _prepared(self, step: Step) -> Callable[[], Any] | None:
+        """The call a rung makes; None where there is nothing simpler to ask for."""
+        call, fn = self._call, step.fn
+        if fn is None:
+            return None
+        if step.rewrite is None:
+            return partial(fn, *call.args, **call.kwargs)
+        simpler = step.rewrite(call.named if call.args else call.kwargs)
+        return None if simpler is None else partial(fn, **simpler)
 
     async def _call_and_judge(
         self, target: Target, fn: Callable[[], Any], is_async: bool, status: Status, direction: Direction | None, source: str | None
@@ -409,6 +419,7 @@ def _came_late(target: Target, call: Call, reader: Reader | None, ground: Ground
         value = late.value if reading is None else reading.value
         failure = classify(value, source=target.source) if reading is None else reading.failure
         if failure is None and call.key is not None and target.cache is not None:
-            target.cache.put(call.key, (value, value if reading is None else reading.data), ground.now())
+            data = value if reading is None else reading.data
+            target.cache.put(call.key, (value, data), ground.now(), empty=is_empty(data))
     if call.on_late is not None:
         call.on_late(late, failure)

@@ -25,6 +25,7 @@ class Scope:
     """One request. Cheap to make: what a healthy request never needs is made on first use."""
 
     __slots__ = (
+        "_calls",
         "_chance",
         "_context",
         "_floors",
@@ -64,6 +65,7 @@ class Scope:
         self.query: QueryClass = "basic"
         self._context: DegradeContext | None = None
         self._stored: object = None
+        self._calls: dict[tuple[str, int, str, str | None], int] | None = None
         self._turn: str | None = None
         self._floors: dict[Stage, int] | None = None
         self._spent = 0.0
@@ -149,6 +151,18 @@ class Scope:
         with self._lock:
             self._number += 1
             return f"{self.id}.{self._number}"
+
+    def call_id(self, target: str, args: str | None) -> str | None:
+        """An id for a write no model named: the graph task it is made in and its number there, stable over a resume."""
+        here = ambient.runtime()
+        info = here.execution_info if here is not None else None
+        if info is None:
+            return None
+        place = (info.task_id, info.node_attempt, target, args)
+        with self._lock:
+            counts = self._calls = self._calls or {}
+            counts[place] = counts.get(place, 0) + 1
+            return f"{info.task_id}/{counts[place]}"
 
     def adopt(self, state: object, turn: str | None, thread: str | None) -> None:
         """Take over what the graph's state says of this turn; harmless when repeated, nearly free when healthy."""

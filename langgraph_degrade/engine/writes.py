@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import logging
+import os
 from contextvars import ContextVar
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
+from uuid import uuid4
 
 from langgraph_degrade.context import Event, Unfinished
 from langgraph_degrade.engine import ambient
 from langgraph_degrade.engine.items import describe, item_id
-from langgraph_degrade.engine.keys import canonical
+from langgraph_degrade.engine.keys import canonical, scope_key
 from langgraph_degrade.engine.ladder import bury, certainly_not_done, read_back, walk
 from langgraph_degrade.engine.plan import Outcome
-from langgraph_degrade.engine.ports import complete
 from langgraph_degrade.engine.store import ClaimKey
 from langgraph_degrade.failures import Failure
 
@@ -51,28 +52,33 @@ def idempotency_key() -> str | None:
 
 async def write(plan: Plan, call: Call, scope: Scope, ground: Ground, ledger: Ledger) -> Outcome:
     """Walk the ladder for something that changes the world, at most once per intent as far as anybody can know."""
-    claim = await ledger.claim(plan, call, scope, ground)
+    claim, store = await ledger.claim(plan, call, scope, ground)
     if claim is None:
         return await walk(plan, call, scope, ground)
     if claim.state == "done" and plan.target.policy.effect == "write":
         bury(plan, call, scope)
         return Outcome("ok", claim.result, claim.result, source="replay")
     if claim.state == "unknown":
-        return await _doubt(plan, call, scope, ground, ledger, claim)
-    call.on_late = partial(ledger.came_late, claim, plan, call, scope)
+        return await _doubt(plan, call, scope, ground, ledger, claim, store)
+    call.on_late = partial(ledger.came_late, claim, store, plan, call, scope)
+    open_before = bool(scope.context.unfinished)
     token = CURRENT_KEY.set(claim.idempotency_key)
     try:
         outcome = await walk(plan, call, scope, ground)
     except BaseException as error:
-        await ledger.settle(claim, "failed" if ambient.is_control_flow(error) else "unknown", None, ground)
+        await ledger.settle(claim, "failed" if ambient.is_control_flow(error) else "unknown", None, store, ground)
         raise
     finally:
         CURRENT_KEY.reset(token)
-    await ledger.settle(claim, _state(outcome), outcome.data, ground)
+    await ledger.settle(claim, _state(outcome), outcome.data, store, ground)
+    if open_before or outcome.status != "ok":
+        await ledger.note(plan, call, scope, outcome, ground)
     return outcome
 
 
-async def _doubt(plan: Plan, call: Call, scope: Scope, ground: Ground, ledger: Ledger, claim: Claim) -> Outcome:
+async def _doubt(
+    plan: Plan, call: Call, scope: Scope, ground: Ground, ledger: Ledger, claim: Claim, store: Store
+) -> Outcome:
     """The same write was sent before and nobody knows what came of it: look, and send nothing."""
     seen = await read_back(plan, call, scope, ground)
     policy = plan.target.policy
@@ -85,7 +91,7 @@ async def _doubt(plan: Plan, call: Call, scope: Scope, ground: Ground, ledger: L
     scope.record(event, () if seen else ("write_unknown",))
     if seen:
         bury(plan, call, scope)
-        await ledger.settle(claim, "done", None, ground)
+        await ledger.settle(claim, "done", None, store, ground)
         return Outcome("ok", source="verified", failure=failure)
     item = Unfinished(
         id=item_id(plan.target.name, call.named), target=plan.target.name, what=describe(plan.target.name, call.named),
@@ -104,41 +110,74 @@ def _state(outcome: Outcome) -> Settled:
 class Ledger:
     """The claims of one application, over its store; a store that fails is stood in for by this process's memory."""
 
-    def __init__(self, store: Store, local: Store, owner: str) -> None:
+    def __init__(self, store: Store, local: Store) -> None:
         self._store = store
         self._local = local
-        self._owner = owner
+        self._life = uuid4().hex  # of this object: two processes must never take each other's claims for their own
 
-    async def claim(self, plan: Plan, call: Call, scope: Scope, ground: Ground) -> Claim | None:
+    async def claim(self, plan: Plan, call: Call, scope: Scope, ground: Ground) -> tuple[Claim | None, Store]:
         """Claim this write, or find what stands in its way; None where nothing tells one request from another."""
-        if scope.thread is None:
-            return None
+        thread = scope.thread or ambient.configurable().get("thread_id")
+        if thread is None:
+            return None, self._store
+        args = canonical(call.named)
         key = ClaimKey(
-            thread=scope.thread, turn=scope.context.turn[1], target=plan.target.name, args=canonical(call.named),
-            tool_call_id=call.id, tenant=str(scope.identity.get("tenant_id") or ""),
+            thread=str(thread),
+            turn=scope.context.turn[1],
+            target=plan.target.name,
+            args=args,
+            tool_call_id=call.id or scope.call_id(plan.target.name, args),
+            tenant=_tenant(scope),
         )
-        return await self._on_store(lambda store: store.claim(key, owner=self._owner, now=ground.wall()), ground)
+        owner = f"{self._life}/{os.getpid()}"
+        ask = partial(_claimed, key=key, owner=owner, now=ground.wall())
+        return await self._on_store(self._store, ask, ground)
 
-    async def settle(self, claim: Claim, state: Settled, result: Any, ground: Ground) -> None:
-        """Say how it ended."""
-        await self._on_store(lambda store: store.settle(claim, state, result), ground)
+    async def settle(self, claim: Claim, state: Settled, result: Any, store: Store, ground: Ground) -> None:
+        """Say how it ended, where it was claimed."""
+        await self._on_store(store, lambda place: place.settle(claim, state, result), ground)
 
-    def came_late(self, claim: Claim, plan: Plan, call: Call, scope: Scope, late: Late, failure: Failure | None) -> None:
+    async def note(self, plan: Plan, call: Call, scope: Scope, outcome: Outcome, ground: Ground) -> None:
+        """Keep the list of what is unfinished: an item for what was left, none for what is done now."""
+        name = item_id(plan.target.name, call.named)
+        thread = scope.thread
+        if thread is None:
+            return
+        if outcome.status == "ok":
+            await self._on_store(self._store, lambda store: store.resolve(name, thread=thread), ground)
+            return
+        left = next((item for item in scope.context.unfinished if item["id"] == name), None)
+        if left is not None:
+            item = {**left, "thread": thread, "priority": plan.target.policy.priority}
+            await self._on_store(self._store, lambda store: store.add(item, now=ground.wall()), ground)
+
+    def came_late(
+        self, claim: Claim, store: Store, plan: Plan, call: Call, scope: Scope, late: Late, failure: Failure | None
+    ) -> None:
         """An abandoned write came home after all: now it is known."""
         if failure is not None and not certainly_not_done(failure):
             return
-        complete(self._on_store(lambda store: store.settle(claim, "failed" if failure else "done"), None))
+        store.settle(claim, "failed" if failure else "done", None)
         if failure is None:
             scope.context.finish(item_id(plan.target.name, call.named))
             log.warning("%s: the write given up after its timeout was done, %.3g s after it began", plan.target.name, late.elapsed)
 
-    async def _on_store(self, ask: Callable[[Store], T], ground: Ground | None) -> T:
+    async def _on_store(self, store: Store, ask: Callable[[Store], T], ground: Ground) -> T:
         """Ask the store; one that can't answer is stood in for by memory: a store never fails a call (spec S3)."""
         try:
-            if ground is None or not self._store.durable:
-                return ask(self._store)
-            fn = partial(ask, self._store)
-            return await ground.ports.call(fn, is_async=False, timeout=STORE_TIME, own_thread=False)
+            if not store.durable:
+                return ask(store)
+            return await ground.ports.call(partial(ask, store), is_async=False, timeout=STORE_TIME, own_thread=False)
         except Exception as error:
-            log.error("store of claims failed (%s): this process's memory stands in", type(error).__name__)
+            log.error("the store of claims failed (%s): this process's memory stands in", type(error).__name__)
             return ask(self._local)
+
+
+def _claimed(store: Store, *, key: ClaimKey, owner: str, now: float) -> tuple[Claim, Store]:
+    return store.claim(key, owner=owner, now=now), store
+
+
+def _tenant(scope: Scope) -> str:
+    """Typed, so that tenant 0, tenant "" and no tenant are three (case-K02)."""
+    whose = scope_key(("tenant_id",), configurable=ambient.configurable() or scope.identity, context=None, thread_id=None)
+    return "" if whose is None else whose[0]

@@ -12,7 +12,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Annotated, Any, Literal, TypedDict
+from typing import Annotated, Any, Literal
+
+from typing_extensions import TypedDict  # as LangGraph's own states, or the classes don't mix
 
 from langgraph_degrade.failures.failure import Kind
 

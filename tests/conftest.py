@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Coroutine
+import math
+from collections.abc import Callable, Coroutine, Iterator
 from typing import Any, Literal
 
 import pytest
@@ -44,8 +45,10 @@ class Both:
 
 
 @pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
+def clock() -> Iterator[FakeClock]:
+    clock = FakeClock()
+    yield clock
+    clock.advance_to(math.inf)  # what hangs in a thread ends with the test
 
 
 @pytest.fixture(params=["sync", "async"])

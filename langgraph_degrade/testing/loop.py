@@ -49,6 +49,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._real = selectors.DefaultSelector()
         super().__init__(_Selector(self._real, self._let_time_pass))
         self._own_descriptors = len(self._real.get_map())
+        self._clock_resolution = 1e-6  # or a timer due now never is, where floats are coarser than the machine's clock
         clock.attach(self)
 
     def time(self) -> float:

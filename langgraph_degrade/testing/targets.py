@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import functools
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -35,28 +37,40 @@ class Hang:
 
     def __init__(self, value: Any = None) -> None:
         self.value = value
-        self._released = threading.Event()
-        self._waiting: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = []
+        self._released = False
+        self._lock = threading.Lock()
+        self._wakes: list[Callable[[], object]] = []
 
     def release(self) -> None:
         """Let every call that hangs here answer, and later ones answer at once."""
-        self._released.set()
-        for loop, event in self._waiting:
-            if not loop.is_closed():
-                loop.call_soon_threadsafe(event.set)
+        with self._lock:
+            self._released = True
+            wakes, self._wakes = self._wakes, []
+        for wake in wakes:
+            with contextlib.suppress(RuntimeError):  # a closed event loop
+                wake()
 
     def block(self, clock: Clock) -> None:
         """Hang this thread."""
+        event = threading.Event()
+        self._on_release(event.set)
         if isinstance(clock, FakeClock):
-            clock.hang(self._released)
-        self._released.wait()
+            clock.hang(event)
+        else:
+            event.wait()
 
     async def suspend(self) -> None:
         """Hang this task."""
         event = asyncio.Event()
-        self._waiting.append((asyncio.get_running_loop(), event))
-        if not self._released.is_set():
-            await event.wait()
+        self._on_release(functools.partial(asyncio.get_running_loop().call_soon_threadsafe, event.set))
+        await event.wait()
+
+    def _on_release(self, wake: Callable[[], object]) -> None:
+        with self._lock:
+            if not self._released:
+                self._wakes.append(wake)
+                return
+        wake()
 
 
 @dataclass(frozen=True)

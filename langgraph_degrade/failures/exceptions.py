@@ -1,0 +1,168 @@
+"""Naming the kind of an exception, however it is wrapped (spec F1, F2).
+
+An exception's own class decides where it says something definite. Where it only says "something went wrong while …"
+(`RuntimeError`, `requests.ConnectionError`, `ToolException`), what it was raised from decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+from types import FrameType, TracebackType
+from typing import Final, NamedTuple, cast
+
+from langgraph_degrade.failures import answers, classes, envelopes, reports, texts, wire
+from langgraph_degrade.failures.drivers import judge_driver
+from langgraph_degrade.failures.failure import ANSWERS, BLAMELESS, Failure
+from langgraph_degrade.failures.shapes import Body, is_object
+from langgraph_degrade.failures.terms import Terms
+from langgraph_degrade.failures.verdicts import Evidence, failed, judge
+
+_LONGEST_CHAIN = 24
+_DECODERS: Final = (
+    "langchain_core.language_models", "langchain_core.outputs", "langchain_core.output_parsers", "langchain_openai",
+    "langchain_anthropic", "langchain_google", "langchain_ollama", "langchain_mistralai", "langchain_groq",
+    "langchain_deepseek", "langchain_community.chat_models", "langchain_community.llms", "openai", "anthropic", "groq",
+    "mistralai", "cohere", "ollama", "google.genai", "dashscope", "zhipuai",
+)  # fmt: skip
+"""Modules that turn a vendor's answer into messages …"""
+_ENCODERS: Final = frozenset(
+    ("_get_request_payload", "_convert_message_to_dict", "_convert_input", "_format_messages", "bind_tools")
+)
+"""… and the functions in them that prepare the request."""
+_DECODING_ERRORS: Final = (TypeError, LookupError, AttributeError)
+
+
+class _Verdict(NamedTuple):
+    failure: Failure
+    vague: bool = False
+
+
+def classify_exception(error: BaseException, terms: Terms) -> Failure | None:
+    """Name the kind of an exception; None for LangGraph's control flow, which is no failure."""
+    if classes.is_named(error, "langchain.GraphBubbleUp"):
+        return None
+    failure = _judge_chain(error, terms) or Failure("unknown", reason=type(error).__name__)
+    return replace(failure, cause=error)
+
+
+def _judge_chain(error: BaseException, terms: Terms) -> Failure | None:
+    held: Failure | None = None
+    for link in islice(_links(error), _LONGEST_CHAIN):
+        verdict = _judge_one(link, terms)
+        if verdict is None:
+            continue
+        held = verdict.failure if held is None else _merged(held, verdict.failure)
+        if not verdict.vague:
+            break
+    return held
+
+
+def _links(error: BaseException) -> Iterator[BaseException]:
+    """Walk from an exception to what it wraps: causes, then exceptions kept as arguments, then contexts."""
+    seen: set[int] = set()
+    waiting = [error]
+    while waiting:
+        link = waiting.pop(0)
+        if id(link) in seen:
+            continue
+        seen.add(id(link))
+        yield link
+        wrapped = (
+            link.__cause__,
+            getattr(link, "orig", None),
+            getattr(link, "reason", None),
+            *link.args,
+            link.__context__,
+        )
+        waiting[:0] = [one for one in wrapped if isinstance(one, BaseException)]
+
+
+def _merged(outer: Failure, inner: Failure) -> Failure:
+    """Prefer what was wrapped, unless it says less; keep the outer words and what the outer one is sure of."""
+    says_less = inner.kind in BLAMELESS or inner.kind in {"unknown", "business"}
+    if says_less or (inner.kind in ANSWERS and outer.kind not in ANSWERS):
+        return outer
+    message = (outer.message or inner.message) if inner.kind in ANSWERS else ""
+    return replace(inner, message=message, unsent=inner.unsent or outer.unsent)
+
+
+def _judge_one(error: BaseException, terms: Terms) -> _Verdict | None:
+    if isinstance(error, BaseExceptionGroup):
+        return _judge_group(cast("BaseExceptionGroup[BaseException]", error), terms)
+    fault = classes.fault_of(error)
+    if failure := _answered(error, fault, terms) or judge_driver(error):
+        return _Verdict(failure)
+    if type(error) is ValueError:
+        return _judge_value_error(error, terms)
+    if terms.source == "model" and _is_decoding_error(error):
+        return _Verdict(failed("schema", "unusable answer"))
+    return None if fault is None else _by_class(error, fault)
+
+
+def _judge_group(group: BaseExceptionGroup[BaseException], terms: Terms) -> _Verdict | None:
+    """Take the first member somebody is to blame for: the others were mostly cancelled because of it."""
+    found = [failure for one in group.exceptions if (failure := _judge_chain(one, terms))]
+    blamed = (failure for failure in found if failure.kind not in BLAMELESS)
+    failure = next(blamed, found[0] if found else None)
+    return _Verdict(failure) if failure else None
+
+
+def _answered(error: BaseException, fault: classes.Fault | None, terms: Terms) -> Failure | None:
+    """Judge by the HTTP answer, JSON-RPC error or error body the exception carries."""
+    answer = answers.carried_by(error)
+    if answer is not None:
+        failure = answers.judge_answer(answer, terms)
+        certain = fault is not None and fault.kind == "context_overflow" != failure.kind
+        return replace(failure, kind="context_overflow", transient=False) if certain else failure
+    if classes.is_named(error, "urllib3.ResponseError"):  # `too many 503 error responses`: its own retries are spent
+        return judge(Evidence(status=texts.status_in(str(error))), terms)
+    body = _error_body(error)
+    return envelopes.reported(body, terms) if body else None
+
+
+def _error_body(error: BaseException) -> Body | None:
+    """Find the body of an error that came inside an open stream, or over JSON-RPC (MCP)."""
+    body = getattr(error, "body", None)
+    if is_object(body):
+        return {"error": body}
+    rpc = getattr(error, "error", None)
+    if isinstance(code := getattr(rpc, "code", None), int):
+        return {"error": {"code": code, "message": getattr(rpc, "message", "")}}
+    return None
+
+
+def _judge_value_error(error: ValueError, terms: Terms) -> _Verdict:
+    """A plain `ValueError` is a tool's way to say no, and a model client's way to say "what is this?"."""
+    if terms.source == "tool":
+        return _Verdict(failed("business", "said by the tool", message=str(error)), vague=True)
+    body = error.args[0] if error.args else None
+    if is_object(body):  # `ChatOpenAI` raises the `error` object of a 200 (case S01)
+        return _Verdict(judge(Evidence(reports.read({"error": body}), default="schema"), terms))
+    return _Verdict(failed("schema", "unusable answer"), vague=True)
+
+
+def _is_decoding_error(error: BaseException) -> bool:
+    """Tell a model client that tripped over an answer from a programming error elsewhere (cases S01, F13)."""
+    if not isinstance(error, _DECODING_ERRORS):
+        return False
+    module, functions = "", set[str]()
+    for frame in _frames(error.__traceback__):
+        module = str(frame.f_globals.get("__name__", ""))
+        functions.add(frame.f_code.co_name)
+    return module.startswith(_DECODERS) and functions.isdisjoint(_ENCODERS)
+
+
+def _frames(traceback: TracebackType | None) -> Iterator[FrameType]:
+    while traceback is not None:
+        yield traceback.tb_frame
+        traceback = traceback.tb_next
+
+
+def _by_class(error: BaseException, fault: classes.Fault) -> _Verdict:
+    path = getattr(error, "path", None) if "langgraph_degrade" in classes.roots(error) else None
+    reason = f"{fault.reason} at {path[:80]}" if isinstance(path, str) else fault.reason
+    failure = failed(fault.kind, reason, message=str(error) if fault.kind == "business" else "", unsent=fault.unsent)
+    wait = wire.seconds(getattr(error, "retry_after", None), lambda: 0.0)
+    return _Verdict(replace(failure, retry_after=wait), fault.vague)

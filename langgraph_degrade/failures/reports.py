@@ -1,0 +1,175 @@
+"""Reading an error body: whatever vendor wrote it, it comes down to codes, a number, a message and a wait."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from langgraph_degrade.failures import codes, statuses
+from langgraph_degrade.failures.failure import Kind
+from langgraph_degrade.failures.shapes import Body, is_array, is_object
+
+_CODE_KEYS: Final = (
+    "sub_code", "code", "Code", "type", "status", "error_code", "errcode", "errorCode", "errCode", "err_code",
+    "errorcode", "infocode", "info", "reason", "__type",
+)  # fmt: skip
+_NUMBER_KEYS: Final = (*_CODE_KEYS, "status_code", "statusCode", "http_status", "httpStatus")
+_MESSAGE_KEYS: Final = (
+    "sub_msg", "message", "msg", "errmsg", "err_msg", "error_msg", "error_message", "errorMessage", "Message",
+    "status_msg", "error_description", "description", "faultstring", "detail", "info", "reason", "title", "error",
+)  # fmt: skip
+_WAIT_KEYS: Final = ("retry_after", "retryAfter", "retry_after_seconds", "retryDelay", "estimated_time")
+_NESTED: Final = (
+    "error", "Error", "err", "fault", "error_response", "Response", "ResponseMetadata", "base_resp", "header",
+    "innererror", "extensions", "errors", "detail", "details", "violations", "parameters",
+)  # fmt: skip
+_DEEPEST = 5
+_WIDEST = 5
+_EMBEDDED = re.compile(r"^(?:litellm\.(\w{3,60})|<\d{3}> ([A-Za-z.]{3,60}):)")
+"""LiteLLM and DashScope's compatible mode put the real code in front of the message."""
+_XML_CODE = re.compile(r"<(?:\w{1,20}:)?(?:Code|ErrorCode|faultcode)>\s*([\w.:-]{2,60})\s*</", re.IGNORECASE)
+_XML_MESSAGE = re.compile(
+    r"<(?:\w{1,20}:)?(?:Message|ErrorMessage|faultstring|Description)>([^<]{1,500})</", re.IGNORECASE
+)
+_TITLE = re.compile(r"<(?:title|h1)[^>]{0,40}>\s*(\d{3})\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What an error body says."""
+
+    codes: tuple[str, ...] = ()
+    """Identifiers, the most specific first."""
+    words: tuple[str, ...] = ()
+    """Identifiers from places meant for text: good for anything but "no money", which is final (case P02)."""
+    vendor: Kind | None = None
+    """The meaning of a numeric code of a known vendor."""
+    number: str = ""
+    """That code."""
+    status: int | None = None
+    """A number that is an HTTP error status."""
+    message: str = ""
+    wait: object = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Node:
+    place: str
+    body: Body
+
+
+def read(body: object) -> Report:
+    """Read an error body: parsed JSON, or the text of an XML or HTML page, or a bare message."""
+    if isinstance(body, str):
+        return _read_text(body)
+    nodes = list(_nodes(body, "", 0))
+    vendor, number = _vendor(nodes)
+    message = _message(nodes)
+    return Report(
+        codes=tuple(code for node in nodes for code in _codes(node.body)),
+        words=tuple(_words(nodes, message)),
+        vendor=vendor,
+        number=number,
+        status=next((status for node in nodes for status in _statuses(node.body)), None),
+        message=message,
+        wait=next((wait for node in nodes for wait in _waits(node.body)), None),
+    )
+
+
+def _read_text(text: str) -> Report:
+    """Read a page by set phrases only: a parser would fetch entities, and pages are seldom well-formed."""
+    if not text.lstrip().startswith("<"):
+        return Report(message=text)
+    head = text[:4000]
+    code, message, title = _XML_CODE.search(head), _XML_MESSAGE.search(head), _TITLE.search(head)
+    status = int(title[1]) if title and statuses.is_error(int(title[1])) else None
+    return Report(codes=(code[1],) if code else (), message=message[1].strip() if message else "", status=status)
+
+
+def _nodes(value: object, place: str, depth: int) -> Iterator[_Node]:
+    """Walk the objects of a body, innermost first: the innermost code is the most specific."""
+    if depth > _DEEPEST:
+        return
+    if is_object(value):
+        for key in _NESTED:
+            yield from _nodes(value.get(key), key, depth + 1)
+        yield _Node(place, value)
+    elif is_array(value):
+        for item in value[:_WIDEST]:
+            yield from _nodes(item, place, depth + 1)
+
+
+def _codes(body: Body) -> Iterator[str]:
+    quota = body.get("quotaId")
+    if isinstance(quota, str) and "PerDay" in quota:
+        yield "daily_limit_exceeded"  # Gemini: the same RESOURCE_EXHAUSTED, but tomorrow
+    for key in _CODE_KEYS:
+        value = body.get(key)
+        if isinstance(value, str) and codes.is_code(tail := re.split(r"[#/]", value)[-1]):
+            yield tail
+
+
+def _words(nodes: Sequence[_Node], message: str) -> Iterator[str]:
+    for node in nodes:
+        value = node.body.get("error")
+        if isinstance(value, str) and codes.is_code(value):
+            yield value
+    if found := _EMBEDDED.match(message):
+        yield found[1] or found[2]
+
+
+def _vendor(nodes: Sequence[_Node]) -> tuple[Kind | None, str]:
+    for node in nodes:
+        for key in _NUMBER_KEYS:
+            number = _number(node.body.get(key))
+            kind = codes.VENDORS.get(_position(node.place, key), {}).get(str(number))
+            if kind is not None:
+                return kind, str(number)
+    return None, ""
+
+
+def _position(place: str, key: str) -> str:
+    if key in {"error_code", "errorCode", "err_code"}:
+        return "error_code"
+    if key in {"errcode", "errCode"}:
+        return "errcode"
+    if place in {"error", "errors"}:
+        return f"error.{key}"
+    return f"{place}.{key}" if place else key
+
+
+def _statuses(body: Body) -> Iterator[int]:
+    for key in _NUMBER_KEYS:
+        number = _number(body.get(key))
+        if number is not None and statuses.is_error(number):
+            yield number
+
+
+def _number(value: object) -> int | None:
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        return value
+    if isinstance(value, str) and len(value) < 10 and value.removeprefix("-").isdecimal():
+        return int(value)
+    return None
+
+
+def _message(nodes: Sequence[_Node]) -> str:
+    for node in nodes:
+        for key in _MESSAGE_KEYS:
+            value = node.body.get(key)
+            if isinstance(value, str) and value.strip():
+                return value
+        errors = node.body.get("errors")
+        if is_array(errors) and errors and isinstance(errors[0], str):
+            return errors[0]
+    return ""
+
+
+def _waits(body: Body) -> Iterator[object]:
+    for key in _WAIT_KEYS:
+        if body.get(key) is not None:
+            yield body[key]

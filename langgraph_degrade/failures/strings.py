@@ -1,0 +1,132 @@
+"""Text results: when a tool's text is an error, and when it only talks about one (spec F3, case X04).
+
+Only clear cases count: `Error: …`, a JSON error report, cut JSON, the `repr` of an exception, an
+error page. A text is data otherwise, whatever words it holds.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Final
+
+from langgraph_degrade.failures import completions, envelopes, reports, streams, texts
+from langgraph_degrade.failures.failure import Failure
+from langgraph_degrade.failures.reprs import classify_repr
+from langgraph_degrade.failures.shapes import is_object
+from langgraph_degrade.failures.terms import Terms
+from langgraph_degrade.failures.verdicts import Evidence, failed, judge
+
+_LONGEST_ERROR = 2000
+"""Characters; a longer text that starts with `Error:` is a log or a page about errors ○."""
+_ERROR: Final = re.compile(
+    r"\s*(?:an? )?(?:error|错误|出错了?|调用失败|请求失败|查询失败|执行失败)(?: occurred)?"
+    r"(?: (?:executing|invoking|calling|running|in|from|while|during) [^:：\n]{1,200})?\s*[:：]\s*(?=\S)",
+    re.IGNORECASE,
+)
+_NO_SUCH_TOOL: Final = re.compile(r"\S{1,100} is not a valid tool, try one of \[")
+_BAD_ARGUMENTS: Final = re.compile(r"Error invoking tool '")
+_ERROR_PAGE: Final = re.compile(
+    r"log ?in|sign ?in|登录|登陆|error|错误|denied|forbidden|拒绝|maintenance|维护|unavailable|bad gateway|time-?out"
+    r"|not found|captcha|验证码|just a moment|too many requests|\b[45]\d\d\b",
+    re.IGNORECASE,
+)
+_TITLE: Final = re.compile(r"<(?:title|h1)[^>]{0,80}>(.{0,200}?)</", re.IGNORECASE | re.DOTALL)
+_HTML: Final = ("<!doctype html", "<html")
+_SMALL_PAGE = 2000
+_XML_ERROR: Final = re.compile(
+    r"\s*(?:<\?xml[^>]{0,100}\?>\s*)?<(?:\w{1,20}:)?(?:Error|ErrorResponse|Fault|Envelope)\b", re.IGNORECASE
+)
+_TELLTALE: Final = re.compile(
+    r'"(?:error\w*|err\w*|code|success|ok|status\w*|data|base_resp|is_?error|choices|candidates)"', re.IGNORECASE
+)
+
+
+def classify_text(text: str, terms: Terms) -> Failure | None:
+    """Tell whether a text result is a failure."""
+    start = text[:64].lstrip("\ufeff \t\r\n")
+    if start.startswith(("{", "[")):
+        return _classify_json_text(text, terms)
+    if start.startswith("<"):
+        return classify_markup(text, terms)
+    if terms.source == "model":
+        return _classify_model_text(text, terms)
+    return _classify_error_text(text, terms)
+
+
+def said(text: str, terms: Terms) -> Failure:
+    """Judge a text that is known to be an error: by the set phrases in it, else the target said no."""
+    if _BAD_ARGUMENTS.match(text) or _NO_SUCH_TOOL.search(text[:200]):
+        return failed("malformed_call", "invalid arguments")
+    rest = _ERROR.sub("", text, count=1).removesuffix("\n Please fix your mistakes.")
+    if failure := classify_repr(rest, terms):
+        return failure
+    status = texts.status_in(rest)
+    # No status is believed in free text that would mean "no money": that is final (case P02).
+    report = reports.Report(message=rest, status=None if status == 402 else status)
+    return judge(Evidence(report, default="business", label="error text"), terms)
+
+
+def classify_markup(text: str, terms: Terms) -> Failure | None:
+    """Judge HTML and XML: to a model client any page is no answer; to a tool, error and log-in pages aren't."""
+    if _XML_ERROR.match(text):
+        report = reports.read(text)
+        if report.codes or report.message:
+            return judge(Evidence(report, default="business", label="error in xml"), terms)
+    if not text[:200].lstrip("\ufeff \t\r\n").lower().startswith(_HTML):
+        return None
+    if terms.source == "tool" and terms.envelope is None and not _is_error_page(text):
+        return None
+    report = reports.read(text)
+    return (
+        judge(Evidence(report, default="schema", label="html"), terms)
+        if report.status
+        else failed("schema", "html, not data")
+    )
+
+
+def _is_error_page(text: str) -> bool:
+    title = _TITLE.search(text[:4000])
+    shown = title[1] if title else text[:_SMALL_PAGE] if len(text) <= _SMALL_PAGE else ""
+    return _ERROR_PAGE.search(shown) is not None
+
+
+def _classify_model_text(text: str, terms: Terms) -> Failure | None:
+    if streams.is_stream(text):
+        return streams.classify_stream(text, terms)
+    blank = not completions.is_visible(text) and not terms.allow_empty
+    return failed("empty", "no text and no tool call") if blank else None
+
+
+def _classify_error_text(text: str, terms: Terms) -> Failure | None:
+    if len(text) <= _LONGEST_ERROR and (_ERROR.match(text) or _BAD_ARGUMENTS.match(text)):
+        return said(text, terms)
+    return classify_repr(text, terms)
+
+
+def _classify_json_text(text: str, terms: Terms) -> Failure | None:
+    cut = text.count("{") != text.count("}") or text.count("[") != text.count("]")
+    if not cut and terms.envelope is None and (len(text) > _LONGEST_ERROR or not _TELLTALE.search(text)):
+        return None
+    try:
+        value = json.loads(text.lstrip("\ufeff"))
+    except json.JSONDecodeError as error:
+        return failed("schema", "not json") if _ends_too_soon(error) else None
+    except (ValueError, RecursionError):
+        return None
+    return _classify_parsed(value, terms)
+
+
+def _classify_parsed(value: object, terms: Terms) -> Failure | None:
+    if not is_object(value):
+        return None
+    # A model may well write JSON of its own: only whole answers in a vendor's shape count.
+    if terms.source == "model":
+        return completions.classify_completion(value, terms)
+    return envelopes.classify_mapping(value, terms)
+
+
+def _ends_too_soon(error: json.JSONDecodeError) -> bool:
+    """Tell cut JSON from text that only begins like JSON."""
+    rest = error.doc[error.pos :]
+    return not rest.strip() or error.msg.startswith("Unterminated string")

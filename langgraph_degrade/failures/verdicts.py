@@ -1,0 +1,124 @@
+"""From what an answer says to a `Failure`: codes before statuses, statuses before phrases (spec F1, cases P01–P14)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from langgraph_degrade.failures import codes, overflow, statuses, texts, wire
+from langgraph_degrade.failures.failure import ANSWERS, Failure, Kind
+from langgraph_degrade.failures.reports import Report
+from langgraph_degrade.failures.terms import Terms
+
+_TRANSIENT: Final[frozenset[Kind]] = frozenset({"timeout", "connection"})
+"""Spec T1, and nothing else: 429, 503 and broken answers are not tried again."""
+_WAITING: Final[frozenset[Kind]] = frozenset({"rate_limit", "quota", "overloaded"})
+_MAY_OVERFLOW: Final[frozenset[Kind]] = frozenset({"bad_request", "server_error"})
+_GENERAL: Final = frozenset({400, 500, 502})
+"""Statuses that gateways put around anything; a number inside the body is nearer to the fault."""
+_FORBIDDEN = 403
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """An answer that is known to be a failure."""
+
+    report: Report = field(default_factory=Report)
+    status: int | None = None
+    """The answer's own HTTP status, where that says failure."""
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Lower-case names."""
+    default: Kind = "unknown"
+    """The kind where nothing in the answer tells."""
+    label: str = "error in a successful answer"
+    """What the reason says where there is no status."""
+
+
+def failed(kind: Kind, reason: str, *, message: str = "", unsent: bool = False) -> Failure:
+    """Make a failure; the one place that says which kinds are transient."""
+    told = texts.clean(message) if kind in ANSWERS else ""
+    return Failure(kind, transient=kind in _TRANSIENT, reason=reason, message=told, unsent=unsent)
+
+
+def judge(evidence: Evidence, terms: Terms) -> Failure:
+    """Name the kind of a failed answer, and read its wait, window and message."""
+    report, status = evidence.report, _status(evidence)
+    kind, code = _kind(report, status, evidence, terms)
+    return Failure(
+        kind,
+        transient=kind in _TRANSIENT,
+        retry_after=_wait(kind, evidence, terms),
+        status=status,
+        reason=_reason(status, code, evidence.label),
+        message=texts.clean(report.message) if kind in ANSWERS else "",
+        limit=overflow.limit_in(report.message) if kind == "context_overflow" else None,
+    )
+
+
+def _status(evidence: Evidence) -> int | None:
+    inner = evidence.report.status
+    return inner if inner and (evidence.status is None or evidence.status in _GENERAL) else evidence.status
+
+
+def _kind(report: Report, status: int | None, evidence: Evidence, terms: Terms) -> tuple[Kind, str]:
+    kind, code = _coded(report)
+    if kind is None and status is not None:
+        kind = statuses.kind_of(status, terms.source)
+    if kind is None:
+        kind, code = _weakly_coded(report)
+    if kind is None:
+        kind = texts.phrase_kind(report.message) or evidence.default
+    return _refined(kind, evidence, terms), code
+
+
+def _coded(report: Report) -> tuple[Kind | None, str]:
+    if report.vendor:
+        return report.vendor, report.number
+    for code in report.codes:
+        if kind := codes.strong(code):
+            return kind, code
+    for code in report.words:
+        if (kind := codes.strong(code)) and kind != "quota":
+            return kind, code
+    return None, ""
+
+
+def _weakly_coded(report: Report) -> tuple[Kind | None, str]:
+    for code in (*report.codes, *report.words):
+        if kind := codes.weak(code):
+            return kind, code
+    return None, ""
+
+
+def _refined(kind: Kind, evidence: Evidence, terms: Terms) -> Kind:
+    """Look behind a kind that one of several faults can hide under."""
+    message = evidence.report.message
+    if kind == "rate_limit" and overflow.is_larger_than_allowance(message):
+        return "context_overflow"
+    if kind in _MAY_OVERFLOW and overflow.is_overflow(message, anywhere=terms.source == "model"):
+        return "context_overflow"
+    if evidence.status == _FORBIDDEN and kind == "auth" and _is_throttled(evidence.headers):
+        return "rate_limit"
+    return kind
+
+
+def _is_throttled(headers: Mapping[str, str]) -> bool:
+    return "retry-after" in headers or wire.is_exhausted(headers)
+
+
+def _wait(kind: Kind, evidence: Evidence, terms: Terms) -> float | None:
+    wait = wire.retry_after(evidence.headers, terms.moment)
+    if wait is not None or kind not in _WAITING:
+        return wait
+    found = (
+        wire.seconds(evidence.report.wait, terms.moment),
+        wire.reset_after(evidence.headers, terms.moment),
+        wire.wait_in(evidence.report.message, terms.moment),
+    )
+    return next((wait for wait in found if wait is not None), None)
+
+
+def _reason(status: int | None, code: str, label: str) -> str:
+    said = label if status is None else f"http {status}"
+    return f"{said}: {texts.clean(code)}" if code else said

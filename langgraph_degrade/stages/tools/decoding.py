@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 from langgraph_degrade.stages.tools.locating import schema_error
 
-MAX_UNZIPPED = 64 * 1024 * 1024
+MAX_UNZIPPED = 32 * 1024 * 1024
 """○ Bytes a gzip body may unfold to."""
 NOT_JSON = object()
 

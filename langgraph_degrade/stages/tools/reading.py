@@ -75,13 +75,12 @@ class _Expected:
             return whole
         if not is_object(whole):
             raise schema_error("an object expected")
-        missing = next((name for name in (envelope.code, envelope.data) if name not in whole), None)
-        if missing == envelope.code or (missing and not envelope.nullable):
+        # Without a schema nothing has to be inside: a write may be acknowledged by its code alone.
+        required = [envelope.code] if envelope.nullable or self.validator is None else [envelope.code, envelope.data]
+        missing = next((name for name in required if name not in whole), None)
+        if missing:
             raise schema_error(f"required {missing!r} missing")
-        data = whole.get(envelope.data)
-        if data is None and not envelope.nullable:
-            raise schema_error("null where the data must be", self.root)
-        return data
+        return whole.get(envelope.data)
 
     @property
     def root(self) -> str:
@@ -110,6 +109,8 @@ def read(
         return Reading(raw) if _is_control(raw) else _read_value(raw, expected)
     except ToolSchemaError as error:
         return Reading(raw, failure=schema_failure(error))
+    except RecursionError:  # the caller stands so deep already that a hundred levels more are too many
+        return Reading(raw, failure=schema_failure(schema_error("nested too deeply to be read")))
 
 
 def _is_control(raw: object) -> bool:
@@ -152,7 +153,8 @@ def _verdict(raw: object, whole: object, expected: _Expected) -> Failure | None:
     """Tell whether it only looks like success."""
     text = _text(whole)
     failure = _text_failure(text, expected.text_errors) if text else None
-    return failure or expected.classify(raw if _is_response(raw) else whole, envelope=expected.envelope)
+    told = whole if text is None else text
+    return failure or expected.classify(raw if _is_response(raw) else told, envelope=expected.envelope)
 
 
 def _text_failure(text: str, text_errors: Mapping[str, Kind]) -> Failure | None:
@@ -168,9 +170,9 @@ def _fault(raw: object, body: object, whole: object, expected: _Expected) -> Fai
     data = expected.unwrapped(whole)
     if validator is None or (validator.model and isinstance(raw, validator.model)):
         return None
-    if isinstance(data, str) and not expected.admits_text():
+    if isinstance(whole, str) and not validator.admits_text:
         return schema_failure(schema_error("text that is not JSON"))
-    if data is None and expected.envelope:  # only where the envelope is nullable
+    if data is None and expected.envelope and expected.envelope.nullable:
         return None
     failure = validator.check(data, expected.root)
     # A large integer is text for everybody further on, yet `integer` is what a schema says about it.

@@ -15,20 +15,23 @@ A pattern that runs wild is cut by the engine's backtracking limit and fails the
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import islice
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from langgraph_degrade.errors import PolicyError, ToolSchemaError
+from langgraph_degrade.errors import PolicyError
 from langgraph_degrade.failures.failure import Failure
+from langgraph_degrade.stages.tools.cleaning import plain_size
 from langgraph_degrade.stages.tools.locating import json_path, schema_error, schema_failure
-from langgraph_degrade.stages.tools.shapes import is_array, is_mapping
+from langgraph_degrade.stages.tools.shapes import is_array, is_mapping, is_object
 from langgraph_degrade.stages.tools.timestamps import Timestamps
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-MAX_ERRORS = 1_000
-"""○ Errors looked at to find the outermost; a list of a million wrong items has said enough by then."""
+LARGE = 1_000_000
+"""○ Beyond this size (`plain_size`, bytes) a failing value is judged by the first rows of its lists."""
+SAMPLE = 50
+"""○ Rows of a list that show what is wrong with all of them."""
+_LENGTHS = frozenset({"minItems", "contains"})  # what cutting a list may break by itself
 
 _WORDS = {
     "additionalProperties": "unexpected field",
@@ -63,14 +66,26 @@ class Validator:
         try:
             if self._engine.is_valid(value):
                 return None
-            errors = islice(self._engine.iter_errors(value), MAX_ERRORS)
-            error = min(errors, key=_rank)
+            error = _innermost(self._outermost(value))
         except Exception as problem:  # what it cannot even take in (keys, depth, surrogates) breaks every schema
             return schema_failure(schema_error(f"not plain JSON ({type(problem).__name__})", root))
-        return schema_failure(self._worded(_innermost(error), root))
+        path = json_path(_steps(error.instance_path, value), self._known, root)
+        return schema_failure(schema_error(_words(error), path))
 
-    def _worded(self, error: Any, root: str) -> ToolSchemaError:
-        return schema_error(_words(error), json_path(error.instance_path, self._known, root))
+    def _outermost(self, value: object) -> Any:
+        """Return the first error in E2's order, without collecting a hundred thousand wrong rows of one large answer."""
+        if (plain_size(value) or 0) <= LARGE:
+            return min(self._engine.iter_errors(value), key=_rank)
+        errors = self._engine.iter_errors(_sample(value))
+        found = min((error for error in errors if error.kind.name not in _LENGTHS), key=_rank, default=None)
+        return found or self._first(value)
+
+    def _first(self, value: object) -> Any:
+        try:
+            self._engine.validate(value)
+        except ValueError as error:
+            return error
+        raise ValueError("valid after all")  # pragma: no cover - `is_valid` has said otherwise
 
 
 def compile_schema(schema: Mapping[str, Any] | type[BaseModel]) -> Validator:
@@ -112,6 +127,23 @@ def _admits_text(schema: Mapping[str, Any]) -> bool:
     return "string" in ([kinds] if isinstance(kinds, str) else kinds)
 
 
+def _sample(value: object) -> object:
+    if is_array(value):
+        return [_sample(item) for item in value[:SAMPLE]]
+    return {key: _sample(item) for key, item in value.items()} if is_object(value) else value
+
+
+def _steps(path: list[str | int], value: Any) -> Iterator[str | int]:
+    """Tell a key made of digits (a phone number, say) from an index: the engine gives both as numbers."""
+    for step in path:
+        if is_object(value):
+            yield str(step)
+            value = value.get(str(step))
+        else:
+            yield step
+            value = value[step]
+
+
 def _field_names(schema: object) -> Iterator[str]:
     """Every name the schema itself mentions: these may be shown, any other key is the tool's data."""
     if isinstance(schema, str):
@@ -151,7 +183,7 @@ def _words(error: Any) -> str:
     if kind == "required":
         return f"required {error.kind.property!r} missing"
     if kind == "type":
-        return f"{' or '.join(error.kind.types)} expected, {_type_name(error.instance)} found"
+        return f"{' or '.join(sorted(error.kind.types))} expected, {_type_name(error.instance)} found"
     return _WORDS.get(kind, f"breaks {kind!r}")
 
 

@@ -2,67 +2,44 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable, Coroutine, Generator
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 HELD = 0.1
 """Seconds one step of a coroutine may hold the event loop before it is reported ○."""
 
 
-class Watched(Coroutine[Any, Any, Any]):
-    """A coroutine whose every step is timed: from being resumed to the next time it waits.
+@types.coroutine
+def watched(
+    steps: Coroutine[Any, Any, T], now: Callable[[], float], limit: float, report: Callable[[float], None]
+) -> Generator[Any, Any, T]:
+    """Await `steps`, timing every step: from being resumed to the next time it waits.
 
-    `report(seconds)` is told of the first step longer than `limit` seconds, after the fact: while it lasts nothing
-    else in the loop can run.
+    `report(seconds)` is told of the first one longer than `limit` seconds, after the fact: while it lasts nothing else
+    in the loop can run.
     """
-
-    __slots__ = ("_coroutine", "_limit", "_now", "_report")
-
-    def __init__(
-        self,
-        coroutine: Coroutine[Any, Any, Any],
-        *,
-        now: Callable[[], float],
-        limit: float,
-        report: Callable[[float], None],
-    ) -> None:
-        self._coroutine = coroutine
-        self._now = now
-        self._limit = limit
-        self._report = report
-
-    def send(self, value: Any, /) -> Any:
-        """Run the next step."""
-        started = self._now()
+    resume: Callable[[Any], Any] = steps.send
+    sent: Any = None
+    while True:
+        started = now()
         try:
-            return self._coroutine.send(value)
+            waits_for = resume(sent)
+        except StopIteration as stop:
+            value: T = stop.value
+            return value
         finally:
-            held = self._now() - started
-            if held > self._limit:
-                self._report_once(held)
-
-    def throw(self, *error: Any) -> Any:
-        """Run the next step with an error raised in it."""
-        started = self._now()
+            held = now() - started
+            if held > limit:
+                limit = float("inf")
+                report(held)
         try:
-            return self._coroutine.throw(*error)
-        finally:
-            held = self._now() - started
-            if held > self._limit:
-                self._report_once(held)
-
-    def close(self) -> None:
-        """End the coroutine where it stands."""
-        self._coroutine.close()
-
-    def __await__(self) -> Generator[Any, Any, Any]:
-        """Let it be awaited like the coroutine it stands for, untimed."""
-        return self._coroutine.__await__()
-
-    def __getattr__(self, name: str) -> Any:
-        """Show `cr_frame` and the like, so that a task that hangs prints its stack."""
-        return getattr(self._coroutine, name)
-
-    def _report_once(self, held: float) -> None:
-        self._limit = float("inf")
-        self._report(held)
+            sent = yield waits_for
+            resume = steps.send
+        except GeneratorExit:
+            steps.close()
+            raise
+        except BaseException as error:
+            sent, resume = error, steps.throw

@@ -7,10 +7,10 @@ Everything here happens in the loop's thread.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from typing import Any
 
-from langgraph_degrade.engine.blocking import HELD, Watched
+from langgraph_degrade.engine.blocking import HELD, watched
 from langgraph_degrade.engine.bulkhead import Bulkhead
 from langgraph_degrade.engine.clock import Clock
 from langgraph_degrade.engine.pending import Late, Pending
@@ -52,10 +52,7 @@ class TaskCall(Pending):
             self.bulkhead.check()
         loop = asyncio.get_running_loop()
         self.waiter: Waiter = loop.create_future()
-        steps: Coroutine[Any, Any, None] = self._run()
-        if blocked is not None:
-            steps = Watched(steps, now=self._clock.monotonic, limit=min(limit, HELD), report=blocked)
-        self._task = loop.create_task(steps)
+        self._task = loop.create_task(self._run(min(limit, HELD), blocked))
 
     def give_up(self) -> None:
         """Cancel the call and leave it to its cleanup."""
@@ -71,11 +68,14 @@ class TaskCall(Pending):
             reap(self._task)
         self._task = None
 
-    async def _run(self) -> None:
+    async def _run(self, longest: float, blocked: Callable[[float], None] | None) -> None:
         """Make the call; every way it can end is an outcome, so the task itself never fails."""
         self._has_begun = True
         try:
-            self.value = await self._fn()
+            if blocked is None:
+                self.value = await self._fn()
+            else:
+                self.value = await watched(_steps(self._fn), self._clock.monotonic, longest, blocked)
         except asyncio.CancelledError as error:
             self.error = error if self.abandoned else _as_failure(error)
         except BaseException as error:
@@ -96,6 +96,11 @@ async def awaited(fn: Callable[[], Awaitable[Any]]) -> Any:
         if task is None or task.cancelling():
             raise
         raise _as_failure(error) from error
+
+
+async def _steps(fn: Callable[[], Awaitable[Any]]) -> Any:
+    """What `fn` does before it returns its awaitable is a step too."""
+    return await fn()
 
 
 def _as_failure(error: asyncio.CancelledError) -> ToolCancelled:

@@ -180,7 +180,7 @@ class _Descent:
         refresh = self._plan.refresh if self._failure.kind == "auth" else None
         if refresh is None and not self._is_retryable():
             return None
-        if not self._scope.take_retry():
+        if not self._scope.take_retry(self._plan.target.stage):
             self._notes.append("retry budget spent")
             return None
         self._record(None, "retried")
@@ -222,7 +222,7 @@ class _Descent:
         """One rung: an outcome, or None to go on to the next."""
         if LEVELS[step.direction] < self._scope.floor(self._plan.target.stage):
             return None
-        if step.direction == "params" and (self._failure.kind in NO_PARAMS or not self._is_fresh_enough()):
+        if step.direction == "params" and self._failure.kind in NO_PARAMS:
             return None
         if step.is_last_good:
             return self._stand_in(step)
@@ -247,7 +247,7 @@ class _Descent:
         if self._failure.kind in NO_CALLS:
             return None
         fn = self._prepared(step)
-        if fn is None or (step.direction == "params" and not self._scope.take_retry()):
+        if fn is None or (step.direction == "params" and not self._scope.take_retry(self._plan.target.stage)):
             return None
         if not self._scope.reach(self._plan.target.stage, step.direction):
             return self._hand_off()
@@ -318,10 +318,6 @@ class _Descent:
         self._causes.append(as_error(failure, target.name))
         if not target.is_read and not certainly_not_done(failure):
             self._maybe_done = True
-
-    def _is_fresh_enough(self) -> bool:
-        """`params` counts as a retry: only before the episode opened, and only for reads."""
-        return self._plan.target.is_read and not self._scope.degraded
 
     def _record(self, direction: Direction | None, outcome: str, failure: Failure | None = None, elapsed: float | None = None) -> None:
         failure = failure or self._failure

@@ -104,9 +104,9 @@ class Scope:
         """Seconds until the session tier ends; None where nothing limits it."""
         return None if self.deadline is None else self.deadline - now
 
-    def take_retry(self) -> bool:
-        """One more attempt, if the budget has one and the episode is not open (spec T2, R5)."""
-        if self.degraded or self._spent >= self.retry_time:
+    def take_retry(self, stage: Stage) -> bool:
+        """One more attempt, if the budget has one and `stage` has not joined another's episode (spec T2, R5)."""
+        if self._spent >= self.retry_time or self.floor(stage) > 0:
             return False
         return self.context.count_retry(self.retries)
 
@@ -116,15 +116,15 @@ class Scope:
             self._spent += max(0.0, seconds)
 
     def floor(self, stage: Stage) -> int:
-        """The lowest rung a failure in `stage` may start at.
+        """The rung a failure in `stage` starts at: the one other stages have reached, 0 where none has failed.
 
-        Another stage's failure joins at the rung the episode has reached; a sibling in the same stage finds its own
-        cheapest rung but makes no attempt again: two parts of one question must not cost each other a stale answer.
+        Siblings within one stage are parts of one question and find their own cheapest rungs: a call that could be
+        answered with a stale value is not made worse off by its neighbour.
         """
-        if not self.degraded:
+        floors = self._floors
+        if not floors:
             return 0
-        floors = self._floors or {}
-        return max([LEVELS["data"], *(level for other, level in floors.items() if other != stage)])
+        return max((level for other, level in floors.items() if other != stage), default=0)
 
     def reach(self, stage: Stage, direction: Direction) -> bool:
         """Take a rung; False where the episode has escalated often enough (then: hand-off)."""

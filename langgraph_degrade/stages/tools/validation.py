@@ -15,11 +15,10 @@ A pattern that runs wild is cut by the engine's backtracking limit and fails the
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from langgraph_degrade.errors import PolicyError
 from langgraph_degrade.failures.failure import Failure
-from langgraph_degrade.stages.tools.cleaning import plain_size
 from langgraph_degrade.stages.tools.locating import json_path, schema_error, schema_failure
 from langgraph_degrade.stages.tools.shapes import is_array, is_mapping, is_object
 from langgraph_degrade.stages.tools.timestamps import Timestamps
@@ -27,8 +26,8 @@ from langgraph_degrade.stages.tools.timestamps import Timestamps
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-LARGE = 1_000_000
-"""○ Beyond this size (`plain_size`, bytes) a failing value is judged by the first rows of its lists."""
+LARGE = 10_000
+"""○ With more values than this a failing answer is judged by the first rows of its lists."""
 SAMPLE = 50
 """○ Rows of a list that show what is wrong with all of them."""
 _LENGTHS = frozenset({"minItems", "contains"})  # what cutting a list may break by itself
@@ -74,7 +73,7 @@ class Validator:
 
     def _outermost(self, value: object) -> Any:
         """Return the first error in E2's order, without collecting a hundred thousand wrong rows of one large answer."""
-        if (plain_size(value) or 0) <= LARGE:
+        if not _is_large(value):
             return min(self._engine.iter_errors(value), key=_rank)
         errors = self._engine.iter_errors(_sample(value))
         found = min((error for error in errors if error.kind.name not in _LENGTHS), key=_rank, default=None)
@@ -125,6 +124,18 @@ def _admits_text(schema: Mapping[str, Any]) -> bool:
     if kinds is None:
         return not {"properties", "required", "items", "prefixItems"} & schema.keys()
     return "string" in ([kinds] if isinstance(kinds, str) else kinds)
+
+
+def _is_large(value: object) -> bool:
+    count, todo = 0, [value]
+    for part in todo:
+        if isinstance(part, dict | list):
+            inner = cast("dict[str, object] | list[object]", part)
+            count += len(inner)
+            if count > LARGE:
+                return True
+            todo.extend(inner.values() if isinstance(inner, dict) else inner)
+    return False
 
 
 def _sample(value: object) -> object:

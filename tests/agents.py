@@ -14,6 +14,7 @@ class ScriptedModel(GenericFakeChatModel):
     """Says its messages in order; remembers what it was asked. An exception among them is raised."""
 
     asked: list[Any] = []
+    disable_streaming: bool = True  # the fake's own streaming loses tool calls
 
     @classmethod
     def saying(cls, *messages: AIMessage | str | Exception) -> ScriptedModel:

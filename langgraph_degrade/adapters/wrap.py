@@ -136,7 +136,7 @@ class _Run:
 
     def _passes(self, error: Exception) -> bool:
         if isinstance(error, GraphDrained):
-            return error.args[:1] != (OUR_TIME,)
+            return error.reason != OUR_TIME
         if ambient.is_control_flow(error):
             return True
         return isinstance(error, MISUSE) and not self.modes.began

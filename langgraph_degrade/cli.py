@@ -24,6 +24,8 @@ exit codes:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; `arguments` without the program's name, by default the process's."""
+    if reconfigure := getattr(sys.stdout, "reconfigure", None):  # names of tools may be Chinese, terminals may not
+        reconfigure(errors="backslashreplace")
     options = _parser().parse_args(arguments)
     code: int = options.run(options)
     return code

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Literal, get_args
 
-from pydantic import AfterValidator, BeforeValidator, PlainValidator
+from pydantic import AfterValidator, BeforeValidator
 
 from langgraph_degrade.context import Direction, Stage
 from langgraph_degrade.failures.failure import BLAMELESS, Kind
@@ -69,13 +69,12 @@ def _wording(value: object) -> object:
         return value
     if not is_mapping(value) or not value:
         raise wrong(f"{shown(value)} is not text", "write the sentence, or one for each language: {zh: …, en: …}")
-    sentences = FrozenDict(value)
-    for language, sentence in sentences.items():
+    for language, sentence in value.items():
         if language not in get_args(Language):
             raise wrong(f"no texts in {shown(language)}", guess(language, get_args(Language)), at=(str(language),))
         if not isinstance(sentence, str) or not sentence:
             raise wrong(f"{shown(sentence)} is not text", "write the sentence", at=(str(language),))
-    return sentences
+    return value
 
 
 class Cell(Part):
@@ -118,7 +117,7 @@ class Cell(Part):
     retry_server_errors: Flag = False
     """One retry after a 5xx too (spec T1)."""
     priority: Literal["high", "normal", "low"] = "normal"
-    alternative: Annotated[str | Mapping[Language, str] | None, PlainValidator(_wording)] = None
+    alternative: Annotated[str | Frozen[Language, str] | None, BeforeValidator(_wording)] = None
     """What the customer can do instead; one sentence, or one for each language."""
     capacity: Rate | None = None
     """What the target bears, in calls per second; ramps and quotas stay below it (spec B4, S1)."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainValidator, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
 
 from langgraph_degrade.policy.values import (
     Duration,
@@ -72,7 +72,7 @@ class CachePolicy(Part):
 
     ttl: PositiveDuration
     """Oldest value that may stand in; an expired one is never served."""
-    scope: Annotated[tuple[str, ...] | Literal["shared"] | None, PlainValidator(_scope)] = None
+    scope: Annotated[tuple[str, ...] | Literal["shared"] | None, BeforeValidator(_scope)] = None
     """Keys of `config["configurable"]` or `runtime.context`. None: per thread. `shared`: public data only."""
     max_entries: PositiveCount = 1024
 

@@ -174,15 +174,16 @@ def read(text: str) -> tuple[Any, dict[Place, int]]:
 
 
 def _syntax(error: yaml.YAMLError, text: str) -> Problem:
-    mark: Any = getattr(error, "problem_mark", None)
+    mark: yaml.Mark | None = getattr(error, "problem_mark", None)
+    number = None if mark is None else int(mark.line) + 1
     what = str(getattr(error, "problem", None) or getattr(error, "reason", None) or "not YAML")
     if "constructor" in what:
         tag = what.removeprefix("could not determine a constructor for ")
-        return Problem("", f"{tag} is not read", _PLAIN_DATA, mark.line + 1 if mark else None)
+        return Problem("", f"{tag} is not read", _PLAIN_DATA, number)
     fix = "check indentation, colons and quotes here and just above"
-    if mark and _TABBED.match(text.split("\n")[mark.line]):
+    if number is not None and any(_TABBED.match(row) for row in text.splitlines()[number - 1 : number]):
         fix = "indent with spaces, not tabs"
-    return Problem("", f"not readable as YAML ({what})", fix, mark.line + 1 if mark else None)
+    return Problem("", f"not readable as YAML ({what})", fix, number)
 
 
 def _too_deep(line: int) -> Refused:

@@ -50,6 +50,8 @@ def of_response(response: object) -> Answer | None:
 
 def carried_by(error: BaseException) -> Answer | None:
     """Read the answer an exception was raised about; None where it carries none that failed."""
+    if classes.is_named(error, "aiohttp.HttpProcessingError"):
+        return None  # its `code` is what a server of aiohttp's would answer, nothing that came
     response = _attribute(error, "response")
     if isinstance(response, Mapping):
         return _of_botocore(cast("Mapping[str, Any]", response))

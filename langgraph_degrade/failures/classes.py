@@ -68,7 +68,7 @@ _ROWS: Final[tuple[tuple[Fault, str], ...]] = (
         anyio.ConnectionFailed psycopg.PoolClosed"""),
     (Fault("connection", "connection lost"), """
         httpx.RemoteProtocolError httpx.CloseError requests.ChunkedEncodingError urllib3.IncompleteRead
-        urllib3.InvalidChunkLength aiohttp.ServerDisconnectedError aiohttp.ClientPayloadError aiohttp.PayloadEncodingError
+        urllib3.InvalidChunkLength aiohttp.ServerDisconnectedError aiohttp.PayloadEncodingError
         http.IncompleteRead http.RemoteDisconnected http.BadStatusLine asyncio.IncompleteReadError
         anyio.BrokenResourceError anyio.ClosedResourceError anyio.EndOfStream anyio.IncompleteRead
         builtins.EOFError websockets.ConnectionClosed openai.WebSocketConnectionClosedError
@@ -76,7 +76,7 @@ _ROWS: Final[tuple[tuple[Fault, str], ...]] = (
     (Fault("connection", "connection lost", vague=True), """
         httpx.NetworkError httpx.ReadError httpx.WriteError httpx.ProtocolError httpx.TransportError
         requests.ConnectionError requests.RetryError urllib3.MaxRetryError urllib3.ProtocolError urllib.URLError
-        urllib.ContentTooShortError aiohttp.ClientConnectionError openai.APIConnectionError
+        urllib.ContentTooShortError aiohttp.ClientConnectionError aiohttp.ClientPayloadError openai.APIConnectionError
         langchain.ModelConnectionError redis.ConnectionError builtins.ConnectionError psycopg.OperationalError
         psycopg.InterfaceError pymysql.OperationalError pymysql.InterfaceError elastic_transport.ConnectionError
         elasticsearch.ConnectionError kafka.KafkaConnectionError amqp.ConnectionError pymongo.ConnectionFailure

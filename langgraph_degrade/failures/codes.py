@@ -30,6 +30,10 @@ def _folded(code: str) -> str:
     return code.casefold().replace("_", "").replace("-", "")
 
 
+def _numbers(**listed: str) -> dict[str, Kind]:
+    return {number: cast("Kind", kind) for kind, numbers in listed.items() for number in numbers.split()}
+
+
 def _codes(**listed: str) -> dict[str, Kind]:
     """Turn codes listed by kind round."""
     return {_folded(code): cast("Kind", kind) for kind, codes in listed.items() for code in codes.split()}
@@ -122,7 +126,7 @@ _WEAK: Final[Mapping[str, Kind]] = _codes(
 )
 """What an HTTP status says better: DeepSeek answers 402 with `invalid_request_error`."""
 
-_ZHIPU: Final = _codes(
+_ZHIPU: Final = _numbers(
     auth="1000 1001 1002 1003 1004 1100 1110 1111 1112 1120 1121 1220 1311",
     quota="1113 1304 1308 1309 1310",
     bad_request="1200 1210 1212 1213 1214 1215 1231",
@@ -134,7 +138,7 @@ _ZHIPU: Final = _codes(
     rate_limit="1302 1303 1313",
     overloaded="1305 1312",
 )
-_BAIDU: Final = _codes(
+_BAIDU: Final = _numbers(
     server_error="1 282000 336000",
     overloaded="2 4 336100",
     incompatible="3",
@@ -144,7 +148,7 @@ _BAIDU: Final = _codes(
     bad_request="336001 336002 336003 336005 336006",
     context_overflow="336007 336103",
 )
-_WECHAT: Final = _codes(
+_WECHAT: Final = _numbers(
     overloaded="-1",
     auth="40001 40013 40014 40125 40164 41001 42001 42007 48001 48004 50001 88",
     rate_limit="45009 45011 90018 90002",
@@ -152,7 +156,7 @@ _WECHAT: Final = _codes(
     not_found="46003 46004",
     content_filter="87014",
 )
-_MINIMAX: Final = _codes(
+_MINIMAX: Final = _numbers(
     server_error="1000 1013 1024 1033",
     timeout="1001",
     rate_limit="1002 1039 1041 2045",
@@ -161,7 +165,7 @@ _MINIMAX: Final = _codes(
     content_filter="1026 1027",
     bad_request="1042 2013",
 )
-_SPARK: Final = _codes(
+_SPARK: Final = _numbers(
     bad_request="10003 10004 10005 10163",
     rate_limit="10006 10007 11202 11203",
     overloaded="10008 10110",
@@ -171,7 +175,7 @@ _SPARK: Final = _codes(
     quota="11201",
     context_overflow="10907",
 )
-_JSONRPC: Final = _codes(
+_JSONRPC: Final = _numbers(
     bad_request="-32700 -32600 -32602",
     incompatible="-32601",
     server_error="-32603",
@@ -179,7 +183,7 @@ _JSONRPC: Final = _codes(
     not_found="-32002",
     connection="-32000",
 )
-_TOP_LEVEL: Final = _codes(
+_TOP_LEVEL: Final = _numbers(
     not_found="20012",
     bad_request="20015",
     quota="30001 30011",

@@ -81,8 +81,7 @@ def _links(error: BaseException) -> Iterator[BaseException]:
 
 def _merged(outer: Failure, inner: Failure) -> Failure:
     """Prefer what was wrapped, unless it says less; keep the outer words and what the outer one is sure of."""
-    says_less = inner.kind in BLAMELESS or inner.kind in {"unknown", "business"}
-    if says_less or (inner.kind in ANSWERS and outer.kind not in ANSWERS):
+    if inner.kind in {"unknown", "business", "cancelled"} or (inner.kind in ANSWERS and outer.kind not in ANSWERS):
         return outer
     message = (outer.message or inner.message) if inner.kind in ANSWERS else ""
     return replace(inner, message=message, unsent=inner.unsent or outer.unsent)

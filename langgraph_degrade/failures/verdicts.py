@@ -31,7 +31,7 @@ class Evidence:
     """Lower-case names."""
     default: Kind = "unknown"
     """The kind where nothing in the answer tells."""
-    label: str = "error in a successful answer"
+    label: str = "error in the body"
     """What the reason says where there is no status."""
 
 

@@ -16,7 +16,7 @@ LONGEST: Final = 31 * 86_400.0
 
 _EPOCH_SECONDS = 1e9
 _EPOCH_MILLISECONDS = 1e12
-_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_NUMBER = re.compile(r"\d+(?:\.\d+)?", re.ASCII)
 _UNITS: Final[Mapping[str, float]] = {
     "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0,
 }  # fmt: skip

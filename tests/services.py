@@ -25,6 +25,8 @@ import redis
 from psycopg import sql
 
 NOBODY = "nobody"  # PostgreSQL refuses to run as root; this account owns nothing anywhere
+LIVE_AND_DIE = """ "$@" & exec >&- 2>&-; read -r _; kill -9 $!; wait """
+"""Shell: serve until standard input ends, which it also does when the tests are killed. Only the server holds the log."""
 
 
 class Server:
@@ -56,10 +58,9 @@ class Server:
         _wait_for(self.READY, process.stdout)
 
     def stop(self) -> None:
-        """Stop at once, as a power cut would."""
+        """Stop at once, as a power cut would, and return once nothing of it runs."""
         process, self._process = self._process, None
         if process is not None:
-            process.kill()
             process.communicate()
 
     def _spawn(self) -> subprocess.Popen[str]:
@@ -172,11 +173,11 @@ def _free_port() -> int:
 
 def _popen(command: Sequence[str], *, cwd: Path, user: str | None = None) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        command,
+        ["sh", "-c", LIVE_AND_DIE, "sh", *command],
         cwd=cwd,
         user=user,
         text=True,
-        stdin=subprocess.DEVNULL,
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
     )

@@ -58,6 +58,7 @@ class Breaker:
     older one no longer count: a late failure never extends a break, a late success never ends one.
 
     Example:
+        >>> from langgraph_degrade.policy import BreakerRule
         >>> breaker = Breaker(BreakerRule(consecutive=3, min_calls=3, open_for=30))
         >>> for second in range(3):
         ...     permit = breaker.acquire(now=second)
@@ -170,10 +171,7 @@ class Breaker:
         """
         seconds = self._rule.open_for if seconds is None else seconds
         with self._lock:
-            if self._state == "open":
-                self._until = max(self._until, now + seconds)
-            else:
-                self._open(now, seconds)
+            self._open(now, max(seconds, self._wait(now)))
         self._tell()
 
     def close(self) -> None:

@@ -20,7 +20,7 @@ class Courier:
     def __init__(
         self, name: str, *, limit: int = 1000, idle: Callable[[], object] | None = None, every: float = 1.0
     ) -> None:
-        """`idle` is called on the same thread every `every` seconds, and after each delivery."""
+        """`idle` is called on the same thread at the start, after each delivery, and every `every` seconds."""
         self._name = name
         self._limit = limit
         self._idle = idle
@@ -62,16 +62,15 @@ class Courier:
             thread.join(timeout)
 
     def _run(self) -> None:
-        while True:
+        deliver: Callable[[], object] | None = _nothing
+        while deliver is not None:
+            self._attempt(deliver)
+            if self._idle is not None:
+                self._attempt(self._idle)
             try:
                 deliver = self._queue.get(timeout=None if self._idle is None else self._every)
             except Empty:
                 deliver = _nothing
-            if deliver is None:
-                return
-            self._attempt(deliver)
-            if self._idle is not None:
-                self._attempt(self._idle)
 
     def _attempt(self, deliver: Callable[[], object]) -> None:
         try:

@@ -32,11 +32,16 @@ class PybreakerFace(pybreaker.CircuitBreaker):
     `open`, `half_open` and `close` are an operator's hand on our breaker.
 
     Example:
-        >>> face = PybreakerFace("tool:get_stock", breaker, clock)
+        >>> from langgraph_degrade.engine.breaker import Breaker
+        >>> from langgraph_degrade.engine.clock import SystemClock
+        >>> from langgraph_degrade.policy import BreakerRule
+        >>> breaker = Breaker(BreakerRule())
+        >>> face = PybreakerFace("tool:get_stock", breaker, SystemClock())
         >>> breaker.on_change = face.changed
-        >>> face.add_listener(MyListener())
         >>> face.current_state
         'closed'
+        >>> face.open() and face.state.name
+        'open'
     """
 
     def __init__(self, name: str, circuit: Circuit, clock: Clock, *, open_for: float = 30.0) -> None:

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 State = Literal["closed", "open", "half_open"]
 
 SHARES = (0.1, 0.25, 0.5, 0.75, 1.0)
-"""Parts of the traffic admitted, step by step (spec B4: 10 % to 100 % ○). The last step is the closed breaker, unless
-more is offered than the declared capacity: then it is held there, at the capacity, until the traffic fits."""
+"""Parts of the traffic admitted, step by step (spec B4: 10 % to 100 % ○). The last step is the closed breaker; where a
+capacity is declared it is a step of its own, all that the capacity takes, for as long as more is offered."""
 MOSTLY = 0.5
 """A step in which so many calls fail, of whatever kinds, is no success, even if no single kind reaches the rule's rate ○."""
 PATIENCE = 5
@@ -49,11 +49,13 @@ class Ramp:
         self._rule = rule
         self._demand = demand
         self._lease = lease
-        self._capacity = capacity
         self._pace = None if capacity is None else Pace(capacity)
+        self._last_step = len(SHARES) - (2 if capacity is None else 1)
         self._width = rule.ramp / len(SHARES)
         self._started = now  # of the running slice
         self._offered = self._admitted = 0  # in it
+        self._exceeded = False  # more was offered in it than the capacity takes
+        self._fitted = True  # nothing was, in the slice before
         self._step = 0
         self._ripe = False  # a whole slice has ended in this step
         self._good = 0  # results of the running step
@@ -78,7 +80,10 @@ class Ramp:
     def admit(self, now: float) -> Lease | None:
         """One more call wants to go. None: not now."""
         self._offered += 1
-        if not self._has_room() or (self._pace is not None and not self._pace.take(now)):
+        if not self._has_room():
+            return None
+        if self._pace is not None and not self._pace.take(now):
+            self._exceeded = True
             return None
         self._admitted += 1
         lease = Lease(now)
@@ -110,7 +115,7 @@ class Ramp:
 
     def retry_after(self, now: float) -> float:
         """Seconds until the next slice."""
-        return max(0.0, self._started + self._width - now)
+        return max(0.0, self._width - max(0.0, now - self._started))
 
     @property
     def _results(self) -> int:
@@ -123,8 +128,9 @@ class Ramp:
             failed = 0 if self._good else self._bad.total()
             if len(self._out) + failed >= probes:
                 return False
-        due = SHARES[self._step] * min(self._offered, self._demand * self._width)
-        return self._admitted < max(probes, int(due))
+        share = SHARES[self._step]
+        due = share * min(self._offered, self._demand * self._width)
+        return share == 1 or self._admitted < max(probes, int(due))
 
     def _fails_among(self, results: int) -> bool:
         rate, results = self._rule.rate, max(results, self._rule.probes)
@@ -137,6 +143,7 @@ class Ramp:
         self._started = now - late if late < self._width / 2 else now
         self._demand = self._offered / elapsed if elapsed > 0 else 0.0
         self._offered = self._admitted = 0
+        self._fitted, self._exceeded = not self._exceeded, False
         self._ripe = True
 
     def _judge(self) -> State | None:
@@ -145,9 +152,9 @@ class Ramp:
             return None
         if self._fails_among(self._results):
             return "open" if self._results >= self._rule.min_calls else None
-        if self._step + 2 >= len(SHARES) and (self._capacity is None or self._demand <= self._capacity):
+        if self._step == self._last_step and self._fitted:
             return "closed"
-        self._step = min(self._step + 1, len(SHARES) - 1)
+        self._step = min(self._step + 1, self._last_step)
         self._proven = min(self._proven + self._good, self._rule.min_calls)
         self._good = 0
         self._bad.clear()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
 from random import Random
@@ -11,6 +11,7 @@ from typing import Literal
 
 from langgraph_degrade.engine.breaker import Breaker, Permit
 from langgraph_degrade.failures import Kind
+from langgraph_degrade.policy import BreakerRule
 
 Outcome = Kind | Literal["ok", "neutral", "silent"]
 """What becomes of one admitted call: a failure kind, a success, no verdict, or nobody ever says."""
@@ -40,8 +41,16 @@ class Record:
     refused: list[float] = field(default_factory=list)
     changes: list[tuple[float, str]] = field(default_factory=list)
     """(when, the new state)"""
+    state: str = "closed"
 
-    def opened(self) -> list[float]:
+    def look(self, breaker: Breaker, now: float) -> None:
+        """Note a change."""
+        state = breaker.state(now)
+        if state != self.state:
+            self.state = state
+            self.changes.append((now, state))
+
+    def openings(self) -> list[float]:
         """When it opened."""
         return [at for at, state in self.changes if state == "open"]
 
@@ -56,37 +65,33 @@ class Record:
 
 
 def run(
-    breaker: Breaker, arrivals: Iterator[float], outcome: Callable[[float], Outcome], *, latency: float = 0.0
+    breaker: Breaker, arrivals: Iterable[float], outcome: Callable[[float], Outcome], *, latency: float = 0.0
 ) -> Record:
     """Send every arrival through the breaker; the outcome is asked for at the call's start, told at its end."""
-    record, state, numbers = Record(), breaker.state(0.0), count()
+    record, numbers = Record(state=breaker.state(0.0)), count()
     out: list[tuple[float, int, Permit, Outcome]] = []
-
-    def look(now: float) -> None:
-        nonlocal state
-        if (new := breaker.state(now)) != state:
-            state = new
-            record.changes.append((now, new))
-
-    def finish(until: float) -> None:
-        while out and out[0][0] <= until:
-            at, _, permit, result = heapq.heappop(out)
-            tell(breaker, permit, result, at)
-            look(at)
-
     for now in arrivals:
-        finish(now)
-        look(now)
+        _end_calls(breaker, out, record, until=now)
+        record.look(breaker, now)
         record.offered.append(now)
         permit = breaker.acquire(now)
-        look(now)
+        record.look(breaker, now)
         if permit is None:
             record.refused.append(now)
-            continue
-        record.admitted.append(now)
-        heapq.heappush(out, (now + latency, next(numbers), permit, outcome(now)))
-    finish(float("inf"))
+        else:
+            record.admitted.append(now)
+            heapq.heappush(out, (now + latency, next(numbers), permit, outcome(now)))
+    _end_calls(breaker, out, record, until=float("inf"))
     return record
+
+
+def _end_calls(
+    breaker: Breaker, out: list[tuple[float, int, Permit, Outcome]], record: Record, *, until: float
+) -> None:
+    while out and out[0][0] <= until:
+        now, _, permit, result = heapq.heappop(out)
+        tell(breaker, permit, result, now)
+        record.look(breaker, now)
 
 
 def tell(breaker: Breaker, permit: Permit, result: Outcome, now: float) -> None:
@@ -97,3 +102,19 @@ def tell(breaker: Breaker, permit: Permit, result: Outcome, now: float) -> None:
         breaker.release(permit, now)
     elif result != "silent":
         breaker.fail(permit, result, now)
+
+
+def feed(breaker: Breaker, outcomes: str, now: float = 0.0) -> None:
+    """One call after the other: `.` went well, `t`imeout, `c`onnection, `s`erver_error, `o`verloaded."""
+    kinds: dict[str, Outcome] = {".": "ok", "t": "timeout", "c": "connection", "s": "server_error", "o": "overloaded"}
+    for letter in outcomes:
+        permit = breaker.acquire(now)
+        assert permit is not None
+        tell(breaker, permit, kinds[letter], now)
+
+
+def opened(rule: BreakerRule | None = None, **options: float) -> Breaker:
+    """A breaker that has just opened, at 0."""
+    breaker = Breaker(rule or BreakerRule(), **options)
+    breaker.open(0.0)
+    return breaker

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -23,6 +24,9 @@ DAYS_AT_ONCE = 6  # agents mostly wait; more would make them wait for each other
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the days asked for, print the report, write the files."""
     options = _options(argv)
+    options.html.parent.mkdir(parents=True, exist_ok=True)
+    log = options.html.with_suffix(".log")
+    logging.basicConfig(filename=log, filemode="w", level=logging.WARNING, format="%(asctime)s %(name)s %(message)s")
     agents = [options.only] if options.only else list(AGENTS)
     seeds = list(range(options.seed, options.seed + options.seeds))
     weathers = {seed: Weather(seed, NEEDS) for seed in seeds}
@@ -63,7 +67,8 @@ def _run(agents: Sequence[str], weathers: dict[int, Weather]) -> dict[int, list[
     jobs = [(seed, agent) for seed in weathers for agent in agents]
     progress = Progress(len(jobs) * len(CONVERSATIONS), "conversations")
     with ThreadPoolExecutor(DAYS_AT_ONCE) as pool:
-        days = list(pool.map(lambda job: run_day(job[1], weathers[job[0]], progress=progress.step), jobs))
+        runs = [pool.submit(run_day, agent, weathers[seed], progress=progress.step) for seed, agent in jobs]
+        days = [run.result() for run in runs]
     return {seed: [day for (of, _), day in zip(jobs, days, strict=True) if of == seed] for seed in weathers}
 
 
@@ -72,9 +77,9 @@ def _report(seed: int, weather: Weather, days: Sequence[Day], html: Path) -> Non
     headline = report.headline(seed, weather.outage, answers)
     print(report.story(days), headline, report.table({day.agent: day.totals() for day in days}), sep="\n\n")
     print(report.model_calls(days))
-    html.parent.mkdir(parents=True, exist_ok=True)
     html.write_text(page.render(days, headline), encoding="utf-8")
     print(f"\nEvery conversation, with a timeline of its calls: {html}")
+    print(f"One log record per degraded question: {html.with_suffix('.log')}")
 
 
 def _down(weather: Weather) -> str:

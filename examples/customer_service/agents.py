@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -26,6 +27,7 @@ from pydantic import SecretStr
 from examples.customer_service.endpoint import model_name
 from examples.customer_service.faults import seconds
 from examples.customer_service.tools import READS, ShopTools
+from langgraph_degrade import Degrader, Policy
 
 PROMPT = (
     "You are the customer service agent of a small shop. Answer in the customer's language, briefly, and only with what "
@@ -35,6 +37,7 @@ SORRY = (
     "Sorry, I cannot process your request at the moment. Please try again later or call 400-000-0000. "
     "抱歉，暂时无法处理您的请求，请稍后再试或致电 400-000-0000。"
 )
+POLICY = Path(__file__).with_name("degrade.yaml")
 Agent = Runnable[Any, Any]
 
 
@@ -47,10 +50,9 @@ class Services:
     backup: str
     exits: ExitStack
 
-    def tools(self, timeout: float) -> list[BaseTool]:
+    def shop_tools(self, timeout: float) -> ShopTools:
         """Make the shop's tools; the shop has `timeout` seconds to answer."""
-        client = self.exits.enter_context(httpx.Client(base_url=self.shop, timeout=timeout))
-        return ShopTools(client).tools()
+        return ShopTools(self.exits.enter_context(httpx.Client(base_url=self.shop, timeout=timeout)))
 
     def chat_model(self, url: str, **settings: Any) -> ChatOpenAI:
         """Make the chat model behind `url`."""
@@ -59,7 +61,7 @@ class Services:
 
 def plain(services: Services) -> Agent:
     """Build the agent of the first tutorial: libraries' defaults (the SDK retries twice, httpx gives up after 5 s)."""
-    tools = services.tools(timeout=seconds(5))
+    tools = services.shop_tools(timeout=seconds(5)).tools()
     model = services.chat_model(services.model)
     return create_agent(model, tools, system_prompt=PROMPT, checkpointer=InMemorySaver())
 
@@ -70,7 +72,7 @@ def langchain(services: Services) -> Agent:
     A tighter tool timeout; a second model endpoint, tried at once, then the pair again; reads and the refund (which
     carries an idempotency key) are retried twice, the other writes never; whatever still fails is told to the model.
     """
-    tools = services.tools(timeout=seconds(3))
+    tools = services.shop_tools(timeout=seconds(3)).tools()
     main, backup = (
         services.chat_model(url, timeout=seconds(15), max_retries=0) for url in (services.model, services.backup)
     )
@@ -89,4 +91,20 @@ def _tool_failed(_: Exception, request: ToolCallRequest) -> str:
     return f"{request.tool_call['name']} failed: the service is temporarily unavailable."
 
 
-AGENTS: dict[str, Callable[[Services], Agent]] = {"plain": plain, "langchain": langchain}
+def degraded(services: Services) -> Agent:
+    """Build the agent that degrades: one middleware, one policy file, and three look-ups of whether a write was done.
+
+    The tools stay as they are in `plain`; the second model endpoint is LangChain's own fallback, as in `langchain`.
+    """
+    shop = services.shop_tools(timeout=seconds(5))
+    main, backup = (
+        services.chat_model(url, timeout=seconds(15), max_retries=0) for url in (services.model, services.backup)
+    )
+    degrader = Degrader(Policy.load(POLICY))
+    degrader.register(shop.ticket_exists, shop.refund_exists, shop.shipment_exists)
+    middleware = [degrader.middleware(), ModelFallbackMiddleware(backup)]
+    agent = create_agent(main, shop.tools(), system_prompt=PROMPT, middleware=middleware, checkpointer=InMemorySaver())
+    return degrader.wrap(agent)
+
+
+AGENTS: dict[str, Callable[[Services], Agent]] = {"plain": plain, "langchain": langchain, "degraded": degraded}

@@ -18,6 +18,7 @@ from examples.customer_service.faults import MODELS, Board, Entry, Visit, Weathe
 from examples.customer_service.judge import Settlement, Verdict, judge_turn, settle
 from examples.customer_service.server import Server
 from examples.customer_service.shop import Shop
+from langgraph_degrade import DegradeContext
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,26 +80,26 @@ class Desk:
         for offset, turn in enumerate(conversation.turns):
             if turn.before:
                 turn.before(self._database)
-            self._board.begin(Visit(first_turn + offset, f"{conversation.name}.{offset + 1}"))
-            exchanges.append(self._exchange(conversation, turn))
+            visit = Visit(first_turn + offset, f"{conversation.name}.{offset + 1}")
+            exchanges.append(self._exchange(conversation, turn, visit))
             if again := exchanges[-1].verdict.to_repeat(turn):
-                exchanges.append(self._exchange(conversation, _repeated(conversation, turn, again)))
+                exchanges.append(self._exchange(conversation, _repeated(conversation, turn, again), visit))
         settlement = settle(conversation, [exchange.verdict for exchange in exchanges], self._database)
         return Visited(conversation, exchanges, settlement)
 
-    def _exchange(self, conversation: Conversation, turn: Turn) -> Exchange:
+    def _exchange(self, conversation: Conversation, turn: Turn, visit: Visit) -> Exchange:
         ids = {"thread_id": conversation.name, "user_id": conversation.customer}
         message = {"messages": [{"role": "user", "content": turn.text}]}
-        since, began = len(self._board.entries), time.perf_counter()
+        entries, began, since = self._board.begin(visit), time.perf_counter(), time.time()
         reply, crash, events = "", "", list[str]()
         try:
             state = self._agent.invoke(message, {"configurable": ids})
-            reply, events = state["messages"][-1].text, _events(state)
+            reply, events = state["messages"][-1].text, _events(state, since)
         except Exception as error:
             crash = f"{type(error).__module__}.{type(error).__qualname__}"
         took = time.perf_counter() - began
         verdict = judge_turn(turn, reply, self._database)
-        return Exchange(turn.text, reply, crash, took, verdict, self._board.entries[since:], events)
+        return Exchange(turn.text, reply, crash, took, verdict, entries, events)
 
 
 def run_day(agent: str, weather: Weather, *, progress: Callable[[], None] = lambda: None) -> Day:
@@ -129,8 +130,15 @@ def _repeated(conversation: Conversation, turn: Turn, again: Sequence[Write]) ->
     return replace(turn, text=text, facts=(), writes=tuple(again), asked=(), before=None)
 
 
-def _events(state: Any) -> list[str]:
-    return []
+def _events(state: Any, since: float) -> list[str]:
+    """Say in a line each what the degrading agent did from `since` on; other agents leave no such record."""
+    context = DegradeContext.of(state)
+    events = [
+        f"{event['target']}: {event['reason']} → {event.get('direction', 'again')}, {event.get('outcome', '')}"
+        for event in context.events
+        if event["at"] >= since
+    ]
+    return events + [f"open: {item['what']} ({item['state']})" for item in context.unfinished]
 
 
 def _percentile(values: Sequence[float], share: float) -> float:

@@ -28,7 +28,7 @@ Kind = Literal["delay", "429", "503", "cut", "null", "reset", "hang"]
 SCALE = 0.2
 STAGE_FAILURE_RATE = 0.01  # document A, 1.2
 MODELS = ("model", "backup model")
-SERVICES = ("orders", "stock", "logistics", "aftersales", "shipping", "model")
+SERVICES = ("model", "orders", "stock", "logistics", "aftersales", "shipping")
 KINDS: tuple[Kind, ...] = ("delay", "429", "503", "cut", "null", "reset", "hang")
 OUTAGE: dict[Kind, int] = {"503": 8, "hang": 5, "reset": 3, "429": 2, "cut": 1, "null": 1}  # what "down" looks like
 DELAYS = (2, 4, 8)  # production seconds
@@ -128,7 +128,7 @@ class Weather:
 
 @dataclass(slots=True)
 class Entry:
-    """One call that reached a service, as the board saw it; times are seconds since the turn began."""
+    """One call that reached a service, as the board saw it; times are seconds since the customer spoke."""
 
     service: str
     what: str
@@ -150,10 +150,11 @@ class Board:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _origin: float = 0.0
 
-    def begin(self, visit: Visit) -> None:
-        """Start a customer's turn: what arrives from now on belongs to it."""
+    def begin(self, visit: Visit) -> list[Entry]:
+        """Start listening to a customer; returns the record of what arrives from now on, as it grows."""
         with self._lock:
             self.visit, self.entries, self._origin = visit, [], time.perf_counter()
+            return self.entries
 
     @contextmanager
     def call(self, service: str, what: str) -> Iterator[tuple[Fault | None, Entry]]:

@@ -14,6 +14,7 @@ Claim = Literal["done", "not_done", "unknown", "missing", "silent"]
 SENTENCE = re.compile(r"[。！？!?\n]|\.(?=\s|$)")
 CLAUSE = re.compile(r"[。！？!?\n；;]|\.(?=\s|$)")
 IDS = re.compile(r"\b(?:DD\d{4}|P-\d{3}|[TRS]\d{5})\b", re.ASCII)
+NUMBER = re.compile(r"\b[TRS]\d{5}\b", re.ASCII)  # who is given a number takes the thing as done
 AGES = re.compile(r"\d+(?:\.\d+)?\s*(?:秒|分钟|小时|s\b|sec|min|hours?\b)", re.IGNORECASE)
 
 
@@ -52,7 +53,7 @@ OLD = _any(
 )  # fmt: skip
 MISSING = _any(
     "暂时(?:还)?(?:无法|不能|查不到|没能|不可)", "无法(?:获取|查询|查到|访问|核实|处理)", "暂未获取", "未能(?:获取|查询|查到)", "暂不可用", "不可用",
-    "暂时没有结果", "查询(?:失败|不到)", "暂不支持", r"not (?:currently )?available", r"unavailable", r"un(?:able|available) (?:to )?",
+    "暂时没有结果", "查询(?:失败|不到)", "暂不支持", r"not (?:currently )?available", r"unavailable", r"unable to",
     r"(?:can ?not|can't|could not|couldn't) (?:be )?(?:look|check|retriev|fetch|reach|access|process|get|handle|answer)\w*",
     r"temporarily", r"at the moment",
 )  # fmt: skip
@@ -72,7 +73,7 @@ UNKNOWN = _any(
     r"(?:can ?not|can't|could not|couldn't) (?:confirm|tell|say|verify)", r"whether (?:it|this|the \w+)",
 )  # fmt: skip
 NOT_DONE = _any(
-    "未能", "(?:没有?|未|不)(?:成功|完成|办成|提交|执行|办理|建立|创建)", "失败", "无法(?:完成|办理|提交|创建|建立|为您)", "重新提交", "没有查到", "没有.{0,12}(?:工单|记录|退款|安排)",
+    "未能", "没能", "停下来", "停在这里", r"before I could", r"had to stop", r"no answer came", "(?:没有?|未|不)(?:成功|完成|办成|提交|执行|办理|建立|创建)", "失败", "无法(?:完成|办理|提交|创建|建立|为您)", "重新提交", "没有查到", "没有.{0,12}(?:工单|记录|退款|安排)",
     r"could not", r"couldn't", r"can ?not", r"can't", r"\bfail", r"(?:has|have|was|were|is) not", r"(?:hasn|wasn|isn)'t", r"did(?: not|n't)",
     r"not (?:been )?(?:done|completed|created|opened|submitted|executed)", r"no (?:record|arrangement|ticket|refund)", r"not found", r"submit (?:it )?again",
 )  # fmt: skip
@@ -92,6 +93,11 @@ WHOLE_REQUEST = _any(
     r"what you asked",
     r"\baction",
     r"the request",
+    r"before I could finish",
+    r"had to stop",
+    r"no answer came",
+    "没能",
+    "停",
 )
 
 
@@ -132,11 +138,27 @@ def hear_absence(reply: str, topic: re.Pattern[str]) -> Told:
 
 
 def hear_claim(reply: str, topics: Sequence[re.Pattern[str]]) -> Claim:
-    """Tell what `reply` says about a write; `topics` name it, the most exact first."""
-    for topic in (*topics, WHOLE_REQUEST):
-        claims = list(_claims(clauses(reply), topic))
-        for claim in ("unknown", "not_done", "missing", "done"):
-            if claim in claims and not (topic is WHOLE_REQUEST and claim == "done"):
+    """Tell what `reply` says about a write it is asked to do; `topics` name it, the most exact first.
+
+    A reply that names none of them may still say that the request as a whole was not carried out.
+    """
+    said = _first_claim(reply, topics)
+    whole = _first_claim(reply, [WHOLE_REQUEST]) if said == "silent" else said
+    return said if whole == "done" else whole
+
+
+def hear_answer(reply: str, topics: Sequence[re.Pattern[str]]) -> Claim:
+    """Tell what `reply` says to the question whether a write was done."""
+    said = _first_claim(reply, topics)
+    return "missing" if said == "silent" and handed_over(reply) else said
+
+
+def _first_claim(reply: str, topics: Iterable[re.Pattern[str]]) -> Claim:
+    order: tuple[Claim, ...] = ("unknown", "not_done", "missing", "done")
+    for topic in topics:
+        claims = set(_claims(clauses(reply), topic))
+        for claim in order:
+            if claim in claims:
                 return claim
     return "silent"
 
@@ -155,9 +177,16 @@ def _claims(parts: Sequence[str], topic: re.Pattern[str]) -> Iterator[Claim]:
 
 
 def _claim(part: str) -> Claim:
-    for claim, words in (("unknown", UNKNOWN), ("missing", MISSING), ("not_done", NOT_DONE), ("done", DONE)):
+    claims: tuple[tuple[Claim, re.Pattern[str]], ...] = (
+        ("unknown", UNKNOWN),
+        ("missing", MISSING),
+        ("not_done", NOT_DONE),
+        ("done", DONE),
+        ("done", NUMBER),
+    )
+    for claim, words in claims:
         if words.search(part):
-            return claim  # type: ignore[return-value]
+            return claim
     return "silent"
 
 

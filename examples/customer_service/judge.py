@@ -16,7 +16,16 @@ from typing import Literal
 from examples.customer_service.catalogue import HUBS
 from examples.customer_service.conversations import Conversation, Fact, Turn, Write
 from examples.customer_service.database import Database
-from examples.customer_service.hearing import ERROR_TEXT, IDS, Claim, Told, hear_absence, hear_claim, hear_value
+from examples.customer_service.hearing import (
+    ERROR_TEXT,
+    IDS,
+    Claim,
+    Told,
+    hear_absence,
+    hear_answer,
+    hear_claim,
+    hear_value,
+)
 
 Outcome = Literal["answered", "partial", "failed", "wrong"]
 OUTCOMES: tuple[Outcome, ...] = ("answered", "partial", "failed", "wrong")  # the later the worse
@@ -73,10 +82,10 @@ NUMBERS = {
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How one reply did, why, and what it said about each write."""
+    """How one reply did, part by part, and what it said about each write."""
 
     outcome: Outcome
-    reasons: tuple[str, ...] = ()
+    findings: tuple[tuple[Outcome, str], ...] = ()
     claims: Mapping[Write, Claim] = field(default_factory=dict[Write, Claim])
 
     def to_repeat(self, turn: Turn) -> tuple[Write, ...]:
@@ -97,17 +106,18 @@ def judge_turn(turn: Turn, reply: str, database: Database) -> Verdict:
     """Judge one reply (empty: the agent crashed or said nothing) right after it was given."""
     if not reply.strip() or ERROR_TEXT.search(reply):
         why = "the text of an error" if reply.strip() else "no answer at all"
-        return Verdict("failed", (why,), dict.fromkeys((*turn.writes, *turn.asked), "silent"))
+        return Verdict("failed", (("failed", why),), dict.fromkeys((*turn.writes, *turn.asked), "silent"))
     found: list[tuple[Outcome, str]] = [("wrong", f"invented number {number}") for number in _invented(reply, database)]
     for fact in turn.facts:
         told = _told(fact, reply, database)
         found.append((FACTS[told], f"{fact.kind} of {fact.item}: {told}"))
-    claims = {write: hear_claim(reply, _topics(write)) for write in (*turn.writes, *turn.asked)}
+    claims: dict[Write, Claim] = {write: hear_claim(reply, _topics(write)) for write in turn.writes}
+    claims |= {write: hear_answer(reply, _topics(write)) for write in turn.asked}
     for write, claim in claims.items():
         table = ASKED if write in turn.asked else WRITES
         done = count(write, database) > 0
         found.append((table[done, claim], f"{_label(write)}: {'done' if done else 'not done'}, said {claim}"))
-    return Verdict(worst(outcome for outcome, _ in found), tuple(why for _, why in found), claims)
+    return Verdict(worst(outcome for outcome, _ in found), tuple(found), claims)
 
 
 def settle(conversation: Conversation, verdicts: Sequence[Verdict], database: Database) -> Settlement:
@@ -129,7 +139,7 @@ def count(write: Write, database: Database) -> int:
 
 def worst(outcomes: Iterable[Outcome]) -> Outcome:
     """Return the worst of some outcomes; `answered` if there are none."""
-    return max(outcomes, key=OUTCOMES.index, default="answered")
+    return max(["answered", *outcomes], key=OUTCOMES.index)
 
 
 def _was_told(write: Write, verdicts: Sequence[Verdict]) -> bool:

@@ -33,7 +33,7 @@ th, td { border: 1px solid var(--line); padding: 5px 14px; text-align: right; } 
 .call { display: grid; grid-template-columns: 11em 1fr 6.5em; gap: 6px; align-items: center; }
 .track { position: relative; height: 8px; background: var(--desk); border-radius: 4px; }
 .span { position: absolute; top: 0; height: 8px; min-width: 2px; border-radius: 4px; background: var(--bar); } .span.fault { background: var(--worst); }
-nav a { color: inherit; margin-right: 12px; white-space: nowrap; }
+nav { display: flex; flex-wrap: wrap; gap: 2px 14px; } nav a { color: inherit; }
 """
 
 
@@ -90,7 +90,7 @@ def _exchange(exchange: Exchange, longest: float) -> str:
     return (
         f'<div class="said">{escape(exchange.said)}</div>'
         f'<div class="reply {verdict.outcome}">{escape(exchange.reply) or nothing}</div>'
-        f'<div class="why">{verdict.outcome} after {exchange.seconds:.2f} s: {escape("; ".join(verdict.reasons))}</div>'
+        f'<div class="why">{verdict.outcome} after {exchange.seconds:.2f} s: {escape("; ".join(why for _, why in verdict.findings))}</div>'
         f'<div class="time">{"".join(_calls(exchange.entries, longest))}</div>{_events(exchange)}'
     )
 

@@ -70,9 +70,9 @@ def consequences(visit: Visited) -> Iterator[str]:
         yield f'lost: "{write.wording}" was never done, and the customer does not know'
     if visit.settlement.double:
         yield "done twice: the customer asked again, because the first reply said it had failed"
-    for exchange in visit.exchanges:
-        if exchange.verdict.outcome == "wrong":
-            yield f"false: {'; '.join(exchange.verdict.reasons)}"
+    findings = [finding for exchange in visit.exchanges for finding in exchange.verdict.findings]
+    for why in dict.fromkeys(why for outcome, why in findings if outcome == "wrong"):
+        yield f"false: {why}"
 
 
 def table(totals: Mapping[str, Mapping[str, int | float]]) -> str:
@@ -106,8 +106,8 @@ def seeds_table(totals: Mapping[int, Mapping[str, Mapping[str, int | float]]], o
 
 
 def clip(text: str, width: int = WIDTH) -> str:
-    """Cut a text to `width` terminal columns; Chinese characters take two."""
-    taken = 0
+    """Put a text on one line and cut it to `width` terminal columns; Chinese characters take two."""
+    taken, text = 0, " ".join(text.split())
     for index, character in enumerate(text):
         taken += 2 if unicodedata.east_asian_width(character) in "WF" else 1
         if taken > width:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import httpx
@@ -50,7 +51,7 @@ class ShopTools:
         """Open an after-sales ticket for an order, `issue` in the customer's words."""
         return self._post("/tickets", order_id=order_id, issue=issue)
 
-    def refund_order(self, order_id: str, amount: int, runtime: ToolRuntime) -> Any:
+    def refund_order(self, order_id: str, amount: int, runtime: ToolRuntime[Any, Any]) -> Any:
         """Refund part of an order's amount, in yuan."""
         return self._post("/refunds", runtime.tool_call_id, order_id=order_id, amount=amount)
 
@@ -58,9 +59,26 @@ class ShopTools:
         """Ship part of an order `now`, or as soon as the article is back in stock (`restock`)."""
         return self._post("/shipments", order_id=order_id, quantity=quantity, release=release)
 
+    def ticket_exists(self, args: Mapping[str, Any], _: Any) -> bool | None:
+        """Tell whether a ticket was opened; None where that cannot be found out."""
+        return _found(self.find_tickets(args["order_id"])["data"], issue=args["issue"])
+
+    def refund_exists(self, args: Mapping[str, Any], _: Any) -> bool | None:
+        """Tell whether a refund was made; None where that cannot be found out."""
+        return _found(self.find_refunds(args["order_id"]), amount=args["amount"])
+
+    def shipment_exists(self, args: Mapping[str, Any], _: Any) -> bool | None:
+        """Tell whether a part shipment was arranged; None where that cannot be found out."""
+        rows = self.find_shipments(args["order_id"])["data"]
+        return _found(rows, quantity=args["quantity"], release=args["release"])
+
     def _get(self, path: str, **query: str) -> Any:
         return self._client.get(path, params=query).raise_for_status().json()
 
     def _post(self, path: str, key: str | None = None, **body: Any) -> Any:
         headers = {} if key is None else {"Idempotency-Key": key}
         return self._client.post(path, json=body, headers=headers).raise_for_status().json()
+
+
+def _found(rows: list[dict[str, Any]] | None, **wanted: Any) -> bool | None:
+    return None if rows is None else any(wanted.items() <= row.items() for row in rows)

@@ -107,6 +107,8 @@ def test_a_fact_is_judged_by_what_is_true_now(fact: Fact, reply: str, outcome: O
         (TICKET, "It is not known whether the ticket was created.", "partial", "partial"),
         (TICKET, "好的。", "failed", "failed"),
         (TICKET, "Your request could not be completed.", "wrong", "partial"),
+        (TICKET, "抱歉，我们这边出了故障，没能处理完。您可以要求转人工。", "wrong", "partial"),
+        (TICKET, "抱歉，没能处理完。\n- create_ticket: ticket_id: T70001, state: open", "answered", "wrong"),
         (REFUND, "50 元退款已提交。", "answered", "wrong"),
         (REFUND, "The refund of 50 yuan failed.", "wrong", "partial"),
         (REFUND, "退款：系统没有及时应答。目前不确定是否成功。", "partial", "partial"),
@@ -139,6 +141,7 @@ def test_both_halves_of_a_split_shipment_have_to_be_told(database: Database) -> 
         ("There is no ticket for this order.", "wrong", "answered"),
         ("工单信息暂时无法查询。", "partial", "partial"),
         ("工单已建立，处理中。", "answered", "wrong"),
+        ("抱歉，没能处理完您的问题，请致电人工客服。", "partial", "partial"),
     ],
 )
 def test_a_question_about_a_write_is_judged_by_the_database(
@@ -348,7 +351,7 @@ def test_the_stand_in_believes_a_bare_result_and_passes_on_every_note(database: 
         assert "40 秒前" in noted
         assert "最新" not in noted
         assert "latest" in answer(model, (*call, data), question="P-108 in stock?")
-        assert "not available" in answer(model, (*call, "暂时不可用"), question="P-108 in stock?")
+        assert "could not be checked" in answer(model, (*call, "暂时不可用"), question="P-108 in stock?")
         assert "no record" in answer(model, (*call, '{"code": 0, "data": null}'), question="P-108 in stock?")
 
 
@@ -361,11 +364,36 @@ def test_the_stand_in_takes_success_without_data_at_its_word(database: Database)
 # The whole.
 
 
-@pytest.mark.parametrize("agent", ["plain", "langchain"])
+@pytest.mark.parametrize("agent", ["plain", "langchain", "degraded"])
 def test_on_a_quiet_day_everything_is_answered(agent: str) -> None:
     totals = run_day(agent, CALM).totals()
     assert (totals["answered"], totals["lost_writes"], totals["double_writes"]) == (len(CONVERSATIONS), 0, 0)
     assert totals["backend_calls"] == 28
+
+
+@pytest.mark.row("E1")
+@pytest.mark.row("E4")
+@pytest.mark.row("E6")
+def test_on_a_bad_day_the_degrading_agent_neither_fails_nor_lies_nor_loses_a_write(tmp_path: Path) -> None:
+    main(
+        [
+            "--seed",
+            "1",
+            "--seeds",
+            "2",
+            "--only",
+            "degraded",
+            "--json",
+            f"{tmp_path}/d.json",
+            "--html",
+            f"{tmp_path}/d.html",
+        ]
+    )
+    days = json.loads((tmp_path / "d.json").read_text())
+    assert list(days) == ["1", "2"]
+    for totals in (agents["degraded"] for agents in days.values()):
+        assert (totals["failed"], totals["wrong"], totals["lost_writes"], totals["double_writes"]) == (0, 0, 0, 0)
+        assert totals["answered"] + totals["partial"] == len(CONVERSATIONS)
 
 
 def test_the_numbers_are_written_as_promised(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -381,7 +409,7 @@ def test_the_numbers_are_written_as_promised(tmp_path: Path, capsys: pytest.Capt
 
 def test_the_page_escapes_what_it_shows_and_loads_nothing() -> None:
     nasty = "<script>alert('x')</script>"
-    exchange = Exchange(nasty, nasty, "", 0.1, Verdict("wrong", (nasty,)), [], [nasty])
+    exchange = Exchange(nasty, nasty, "", 0.1, Verdict("wrong", (("wrong", nasty),)), [], [nasty])
     visit = Visited(replace(CONVERSATIONS[0], title=nasty), [exchange], Settlement("wrong", (), 1))
     shown = page.render([Day("plain", [visit])], nasty)
     assert "<script" not in shown

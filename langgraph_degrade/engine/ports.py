@@ -7,6 +7,8 @@ The engine is one `async def` over these ports. `AsyncPorts` suspends as any cor
 from __future__ import annotations
 
 import asyncio
+import math
+from _thread import allocate_lock
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from types import CoroutineType
@@ -114,10 +116,11 @@ class SyncPorts:
 
     async def wait(self, done: Future[None], limit: float | None) -> None:
         """Block the caller's thread until `done` is."""
-        try:
-            done.result(limit)
-        except TimeoutError as error:
-            raise CallTimedOut(limit or 0.0) from error
+        baton = allocate_lock()
+        baton.acquire()
+        done.add_done_callback(lambda _: baton.release())
+        if not self._clock.wait(baton, math.inf if limit is None else limit):
+            raise CallTimedOut(limit or 0.0)
 
     async def pause(self, seconds: float) -> None:
         """Block the caller's thread."""

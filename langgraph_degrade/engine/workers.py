@@ -64,7 +64,7 @@ class Job(Pending):
 
     def give_up(self) -> None:
         """Give the call up for a caller that has gone; what it did, or will do, is told as late."""
-        if self.abandon():
+        if not self.abandoned and self.abandon():
             self.tell()
 
     def run(self) -> None:
@@ -85,6 +85,7 @@ class Job(Pending):
             try:
                 self._wake()
             except RuntimeError:  # the loop is closed, and the caller gone with it
+                self.abandoned = True
                 self.count()
                 return not self.take()
         return True
@@ -99,19 +100,23 @@ class Worker(threading.Thread):
         self.next_job: Job | None = job
         self.job: Job | None = None
         """What it runs now. Together with `next_job` never both None while there is work."""
-        self.go = allocate_lock()
-        self.go.acquire()
+        self.go = allocate_lock()  # not taken: the first job is there
 
     def run(self) -> None:
         """Serve jobs until there is none for `idle_timeout` seconds, or enough other workers rest."""
-        while self._serve() and self._await_job():
+        while self._serve(self._take_job()):  # in no variable here: a resting worker must not keep a result alive
             pass
 
-    def _serve(self) -> bool:
+    def _take_job(self) -> Job | None:
+        while not self.go.acquire(timeout=self._pool.idle_timeout):
+            if self._pool.retire(self):
+                return None
         self.job, self.next_job = self.next_job, None
-        job = self.job
+        return self.job
+
+    def _serve(self, job: Job | None) -> bool:
         if job is None:
-            return True
+            return False
         job.run()
         # Resting before the caller is woken lets its next call find this worker. But `on_late` is foreign code that
         # may take its time: a worker that is going to run it isn't offered to anybody yet.
@@ -120,12 +125,6 @@ class Worker(threading.Thread):
             _end_late(job, on_thread=resting)
         self.job = None
         return resting or self._pool.rest(self)
-
-    def _await_job(self) -> bool:
-        while not self.go.acquire(timeout=self._pool.idle_timeout):
-            if self._pool.retire(self):
-                return False
-        return True
 
 
 def _end_late(job: Job, *, on_thread: bool) -> None:

@@ -154,7 +154,7 @@ class FakeClock:
             if sleeper.due <= self._now:
                 return
             self._sleepers.append(sleeper)
-        for loop in self._loops:
+        for loop in tuple(self._loops):
             loop.wake()
         sleeper.event.wait()
         with self._lock:
@@ -172,14 +172,30 @@ class FakeClock:
         """After a tick in vain: move the time, if everybody waits for that. True: `waiter`'s time is over."""
         with self._lock:
             waiter.ticks += not self._is_asleep(waiter)
-            if all(self._is_idle(other) for other in self._waiters):
-                dues = [other.due for other in self._waiters] + [sleeper.due for sleeper in self._sleepers]
-                self._move(min(dues))
+            due = min([entry.due for entry in self._waiters] + [entry.due for entry in self._sleepers])
+            if due < math.inf and self._is_quiet():
+                self._move(due)
             return self._now >= waiter.due
 
+    def _is_quiet(self) -> bool:
+        """Whether every worker that is waited for sleeps, or has had all the real time we grant.
+
+        Who waits for something else, such as another caller's result, doesn't hold the time up.
+        """
+        idle = [self._is_idle(waiter) for waiter in self._waiters]
+        at_work = {id(job.done) for job in map(job_of, threading.enumerate()) if job is not None}
+        busy = [id(waiter.baton) in at_work for waiter in self._waiters]
+        return any(idle) and all(rests or not works for rests, works in zip(idle, busy, strict=True))
+
     def _is_idle(self, waiter: _Waiter) -> bool:
-        """Whether its worker sleeps, or has had all the real time we grant."""
         return self._is_asleep(waiter) or waiter.ticks * TICK >= self.patience
 
     def _is_asleep(self, waiter: _Waiter) -> bool:
         return any(sleeper.job.done is waiter.baton for sleeper in self._sleepers)
+
+
+def job_of(thread: threading.Thread) -> Job | None:
+    """What a worker runs or is about to run; None for a resting one and any other thread."""
+    if not isinstance(thread, Worker):
+        return None
+    return thread.next_job or thread.job  # in this order: it moves from the first to the second

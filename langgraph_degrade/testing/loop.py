@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import math
 import selectors
 import threading
@@ -11,8 +12,7 @@ from concurrent.futures import Executor
 from functools import partial
 from typing import Any, TypeVar, TypeVarTuple
 
-from langgraph_degrade.engine.workers import Worker
-from langgraph_degrade.testing.clock import FakeClock, Stuck
+from langgraph_degrade.testing.clock import FakeClock, Stuck, job_of
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -64,7 +64,8 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
     def wake(self) -> None:
         """Look again: a worker fell asleep."""
-        self.call_soon_threadsafe(_nothing)
+        with contextlib.suppress(RuntimeError):  # closed in this moment
+            self.call_soon_threadsafe(_nothing)
 
     def run_in_executor(self, executor: Executor | None, func: Callable[[*Ts], T], *args: *Ts) -> asyncio.Future[T]:
         """As usual, and count it as work under way."""
@@ -100,9 +101,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
     def _is_at_work(self, thread: threading.Thread) -> bool:
         """Whether it is a worker that runs something somebody waits for."""
-        if not isinstance(thread, Worker):
-            return False
-        job = thread.next_job or thread.job  # in this order: it moves from the first to the second
+        job = job_of(thread)
         return job is not None and not job.abandoned and not self._clock.is_asleep(job)
 
 

@@ -6,14 +6,17 @@ import _thread
 import asyncio
 import contextlib
 import contextvars
+import gc
 import threading
 import traceback
 from collections.abc import Callable
+from concurrent.futures import Future
 from typing import Any, Literal, NamedTuple
 
 import pytest
 from langgraph.errors import GraphBubbleUp
 
+from langgraph_degrade.engine.blocking import watched
 from langgraph_degrade.engine.clock import SystemClock
 from langgraph_degrade.engine.ports import (
     CLEANUP,
@@ -332,6 +335,24 @@ def test_a_loop_that_closes_leaves_nobody_waiting_and_the_outcome_is_late(worker
     assert [late.value for late in came] == ["done"]
 
 
+def test_a_call_whose_loop_was_closed_over_it_is_late_too(workers: Workers):
+    came, on_late, told = held()
+    step, bulkhead = Hang(), Bulkhead()
+    loop = asyncio.new_event_loop()
+    loop.set_exception_handler(lambda loop, context: None)  # it complains of the task we leave pending
+    call = AsyncPorts(SystemClock(), workers).call(
+        scripted([step]), is_async=False, timeout=60.0, own_thread=False, on_late=on_late, bulkhead=bulkhead
+    )
+    task = loop.create_task(call)
+    loop.run_until_complete(asyncio.wait([task], timeout=0.01))
+    loop.close()
+    step.release()
+    assert told.wait(5.0)
+    del task, call
+    gc.collect()
+    assert (len(came), bulkhead.running, bulkhead.abandoned) == (1, 0, 0)
+
+
 # Cancellation
 
 
@@ -535,6 +556,25 @@ def test_a_hanging_task_shows_its_stack(clock: FakeClock, workers: Workers):
     run_virtual(body(), clock)
 
 
+def test_a_timed_coroutine_can_be_closed_where_it_stands():
+    closed: list[str] = []
+
+    async def tool() -> None:
+        try:
+            await asyncio.Future(loop=loop)
+        finally:
+            closed.append("tool")
+
+    async def body() -> None:
+        await watched(tool(), SystemClock().monotonic, 1.0, print)
+
+    with contextlib.closing(asyncio.new_event_loop()) as loop:
+        coroutine = body()
+        coroutine.send(None)
+        coroutine.close()
+    assert closed == ["tool"]
+
+
 # Bulkheads
 
 
@@ -656,6 +696,44 @@ def test_a_slot_given_to_somebody_who_left_goes_on(clock: FakeClock, workers: Wo
         assert bulkhead.running == 0
 
     run_virtual(body(), clock)
+
+
+def test_ctrl_c_in_the_queue_gives_the_place_back(workers: Workers):
+    bulkhead = Bulkhead(1)
+    assert bulkhead.enter()
+    with pytest.raises(KeyboardInterrupt):
+        complete(
+            SyncPorts(Interrupted(), workers).call(
+                scripted([1]), is_async=False, timeout=60.0, own_thread=False, bulkhead=bulkhead
+            )
+        )
+    bulkhead.leave()
+    assert bulkhead.running == 0
+
+
+class Interrupted(FakeClock):
+    """A clock on which nobody waits to the end."""
+
+    def wait(self, baton: Any, seconds: float) -> bool:
+        raise KeyboardInterrupt
+
+
+# Waiting for somebody else's call
+
+
+def test_who_waits_for_another_callers_result_wakes_with_it(both: Any, clock: FakeClock, workers: Workers):
+    ports: Any = (SyncPorts if both.colour == "sync" else AsyncPorts)(clock, workers)
+    done: Future[None] = Future()
+    threading.Timer(0.02, done.set_result, [None]).start()
+    assert both.run(ports.wait(done, None)) is None
+
+
+@pytest.mark.row("T3")
+def test_who_waits_for_another_callers_result_has_a_limit_of_his_own(both: Any, clock: FakeClock, workers: Workers):
+    ports: Any = (SyncPorts if both.colour == "sync" else AsyncPorts)(clock, workers)
+    with pytest.raises(CallTimedOut):
+        both.run(ports.wait(Future(), 3.0))
+    assert clock.monotonic() == 3.0
 
 
 # Driving

@@ -76,6 +76,39 @@ def test_a_slow_on_late_holds_its_own_worker_only():
     slow.set()
 
 
+class Meddling(Workers):
+    """Workers whose callers give up in the very moment their call has ended."""
+
+    def rest(self, worker: Worker) -> bool:
+        rested = super().rest(worker)
+        if worker.job is not None:
+            worker.job.abandoned = True
+            worker.job.count()
+        return rested
+
+
+@pytest.mark.row("T5")
+@pytest.mark.case("case-M05")
+def test_a_call_given_up_as_it_ends_is_told_where_it_holds_nobody():
+    """Its worker rests already and may have the next job; a slow `on_late` must not run there."""
+    workers, bulkhead, told, slow = Meddling(), Bulkhead(), threading.Event(), threading.Event()
+    on: list[threading.Thread] = []
+
+    def on_late(late: Late) -> None:
+        on.append(threading.current_thread())
+        told.set()
+        slow.wait(5.0)
+
+    job = Job(lambda: "done", SystemClock(), bulkhead, on_late)
+    assert bulkhead.enter()
+    workers.start(job)
+    assert told.wait(5.0)
+    assert not isinstance(on[0], Worker)
+    slow.set()
+    on[0].join(5.0)
+    assert (bulkhead.running, bulkhead.abandoned) == (0, 0)
+
+
 def test_a_resting_worker_keeps_nothing_alive():
     class Result:
         pass

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, NoReturn
@@ -111,6 +110,8 @@ def _refuse_repeated(data: Any, place: str) -> None:
 
 
 def _toml(text: str) -> tuple[Any, Lines]:
+    import tomllib
+
     for number, line in enumerate(text.splitlines(), 1):
         if _DOTTED.search(_STRING.sub("s", line)):
             raise Refused(Problem("", f"a key of more than {MAX_TOML_PARTS} parts", "nest less", number))

@@ -31,7 +31,8 @@ from langgraph_degrade.policy.values import (
 class Part(BaseModel):
     """Frozen data with no keys but its own: what every section of a policy is."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # Deferred: half of this package's import time would go into validators that most processes use once, or never.
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class BreakerRule(Part):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import AfterValidator, BeforeValidator, ValidationError, ValidationInfo, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, ValidationInfo, model_validator
 
 from langgraph_degrade import texts
 from langgraph_degrade.context import Stage
@@ -83,11 +83,13 @@ class HandoffPolicy(Part):
 
 
 def _known_texts(wording: Mapping[Language, Mapping[str, str]]) -> Mapping[Language, Mapping[str, str]]:
-    known: frozenset[str] = frozenset(getattr(texts, "KEYS", ()))
     for language, templates in wording.items():
-        for key in templates:
-            if known and key not in known:
-                raise wrong(f"no sentence is called {key!r}", guess(key, known), at=(language, key))
+        for key, template in templates.items():
+            if key not in texts.KEYS:
+                raise wrong(f"no sentence is called {key!r}", guess(key, texts.KEYS), at=(language, key))
+            if unknown := sorted(texts.unknown_fields(key, template)):
+                example = texts.TEXTS[key][language]
+                raise wrong(f"{{{unknown[0]}}} is never filled in", f"compare {example!r}", at=(language, key))
     return wording
 
 
@@ -104,7 +106,7 @@ class Policy(Part):
 
     request: RequestPolicy = RequestPolicy()
     timeouts: TimeoutsPolicy = TimeoutsPolicy()
-    defaults: Cell = Cell()
+    defaults: Cell = Field(default_factory=Cell)
     stages: Frozen[Stage, Annotated[StageCell, Written]] = FrozenDict()
     scenes: Frozen[Name, Annotated[SceneCell, Written]] = FrozenDict()
     """Business scenarios. A scene's `effect` holds for its tools too, unless they say otherwise."""

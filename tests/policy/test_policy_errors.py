@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from langgraph_degrade import texts
 from langgraph_degrade.errors import DegradeError, PolicyError
 from langgraph_degrade.policy import BreakerRule, CachePolicy, Policy, RequestPolicy, TargetPolicy, TimeoutsPolicy
 from langgraph_degrade.policy.check import findings
@@ -222,6 +223,17 @@ def test_the_same_settings_without_the_contradiction_pass():
 def test_a_wrong_value_is_shown_short():
     [(_, what, _)] = problems(tool(effect="x" * 10_000))
     assert len(what) < 100
+
+
+def test_own_wording_is_held_against_the_sentences_there_are():
+    [(place, _, fix)] = problems({"texts": {"en": {"tool.unavailible": "Down."}}})
+    assert (place, fix) == ('texts.en."tool.unavailible"', "did you mean 'tool.unavailable'?")
+    [(place, what, fix)] = problems({"texts": {"zh": {"tool.stale": "{when}前的数据"}}})
+    assert (place, what) == ('texts.zh."tool.stale"', "{when} is never filled in")
+    assert "{age}" in fix
+    own = {"en": {"tool.stale": "As of {age} ago."}}
+    assert Policy.model_validate({"texts": own}).texts == own
+    assert texts.text("tool.stale", "en", Policy.model_validate({"texts": own}).texts, age=42) == "As of 42 s ago."
 
 
 def test_wording_for_a_language_that_is_not_there_is_refused():

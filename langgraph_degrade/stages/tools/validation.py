@@ -14,8 +14,8 @@ A pattern that runs wild is cut by the engine's backtracking limit and fails the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from collections.abc import Collection, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from langgraph_degrade.errors import PolicyError
 from langgraph_degrade.failures.failure import Failure
@@ -30,6 +30,7 @@ LARGE = 10_000
 """○ With more values than this a failing answer is judged by the first rows of its lists."""
 SAMPLE = 50
 """○ Rows of a list that show what is wrong with all of them."""
+_CONTAINERS = frozenset({dict, list})
 _LENGTHS = frozenset({"minItems", "contains"})  # what cutting a list may break by itself
 
 _WORDS = {
@@ -129,12 +130,11 @@ def _admits_text(schema: Mapping[str, Any]) -> bool:
 def _is_large(value: object) -> bool:
     count, todo = 0, [value]
     for part in todo:
-        if isinstance(part, dict | list):
-            inner = cast("dict[str, object] | list[object]", part)
-            count += len(inner)
-            if count > LARGE:
-                return True
-            todo.extend(inner.values() if isinstance(inner, dict) else inner)
+        inner: Collection[Any] = part.values() if is_object(part) else part if is_array(part) else ()
+        count += len(inner)
+        if count > LARGE:
+            return True
+        todo += [item for item in inner if type(item) in _CONTAINERS]
     return False
 
 

@@ -107,7 +107,7 @@ class DegradeContext:
     def of(cls, state: object) -> DegradeContext:
         """The context stored in `state`: a graph's state (mapping or object) or a bare `degrade` dict."""
         if isinstance(state, Mapping):
-            stored = state.get("degrade", state if _is_ours(state) else None)  # pyright: ignore
+            stored: object = state.get("degrade", state if _is_ours(state) else None)
         else:
             stored = getattr(state, "degrade", None)
         return cls(stored)
@@ -127,7 +127,8 @@ class DegradeContext:
     @property
     def dropped(self) -> int:
         """How many events are counted but no longer held."""
-        return max(0, self._state["count"] - len(self._state["events"]))
+        count: int = self._state["count"]
+        return max(0, count - len(self._state["events"]))
 
     @property
     def level(self) -> int:
@@ -314,7 +315,9 @@ def _join_turn(left: State, right: State) -> State:
 def _join_items(left: Mapping[str, State], right: Mapping[str, State]) -> dict[str, State]:
     joined = _union(left, right)
     for name in left.keys() & right.keys():
-        joined[name] = max(left[name], right[name], key=lambda item: (bool(item.get("done")), repr(sorted(item.items()))))
+        joined[name] = max(
+            left[name], right[name], key=lambda item: (bool(item.get("done")), repr(sorted(item.items())))
+        )
     live = sorted(joined.items(), key=lambda item: (bool(item[1].get("done")), *_newest_first(item[1])))
     return dict(sorted(live[:MAX_UNFINISHED]))
 
@@ -371,13 +374,19 @@ def _items(value: object, default: dict[str, Any]) -> dict[str, Any]:
 
 
 def _texts(value: object, default: list[str]) -> list[str]:
-    return sorted({text for text in value if isinstance(text, str)}) if isinstance(value, list | tuple | set) else default
+    return (
+        sorted({text for text in value if isinstance(text, str)}) if isinstance(value, list | tuple | set) else default
+    )
 
 
 def _sets(value: object, default: dict[str, list[int]]) -> dict[str, list[int]]:
     if not isinstance(value, Mapping):
         return default
-    return {str(k): sorted({n for n in turns if isinstance(n, int)}) for k, turns in value.items() if isinstance(turns, list)}
+    return {
+        str(k): sorted({n for n in turns if isinstance(n, int)})
+        for k, turns in value.items()
+        if isinstance(turns, list)
+    }
 
 
 _READERS: Mapping[str, Callable[[Any, Any], Any]] = {

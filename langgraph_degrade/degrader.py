@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from langgraph_degrade.context import Event, Stage
 from langgraph_degrade.engine.clock import Clock, SystemClock
@@ -82,7 +82,12 @@ class Degrader:
         self._callables |= {fn.__name__: fn for fn in callables} | named
 
     def guard(
-        self, target: str, *, stage: Stage = "execute", scene: str | None = None, fallbacks: Sequence[Callable[..., Any]] = ()
+        self,
+        target: str,
+        *,
+        stage: Stage = "execute",
+        scene: str | None = None,
+        fallbacks: Sequence[Callable[..., Any]] = (),
     ) -> Callable[[F], F]:
         """Guard any callable, sync or async: `@degrader.guard("inventory", fallbacks=[cached_stock])`.
 
@@ -91,7 +96,7 @@ class Degrader:
         `Overloaded`, … where it was refused, `LadderExhausted` otherwise, `UnknownOutcome` for a write that may have
         happened.
         """
-        from langgraph_degrade.adapters.guard import guarded  # noqa: PLC0415 - adapters import what the core must not
+        from langgraph_degrade.adapters.guard import guarded
 
         def decorate(fn: F) -> F:
             made = self._engine.target(target, stage=stage, scene=scene)
@@ -106,10 +111,11 @@ class Degrader:
         Invoked with a tool call it gives a message with an honest text and the typed result as its artifact
         (`ToolResult.of(message)`); with plain arguments the tool's own value when ok, else the `ToolResult`.
         """
-        from langchain_core.tools import BaseTool, tool as as_tool  # noqa: PLC0415
+        from langchain_core.tools import BaseTool
+        from langchain_core.tools import tool as as_tool
 
-        from langgraph_degrade.adapters.declared import declared  # noqa: PLC0415
-        from langgraph_degrade.adapters.tools import guard_tool  # noqa: PLC0415
+        from langgraph_degrade.adapters.declared import declared
+        from langgraph_degrade.adapters.tools import guard_tool
 
         made = tool if isinstance(tool, BaseTool) else as_tool(tool)
         known = self._tools.get(id(made))
@@ -126,12 +132,17 @@ class Degrader:
 
     def tool_node(self, tools: Sequence[BaseTool | Callable[..., Any]], **options: Any) -> ToolNode:
         """LangGraph's `ToolNode` whose calls degrade one by one: `builder.add_node("tools", degrader.tool_node([…]))`."""
-        from langgraph_degrade.adapters.nodes import tool_node  # noqa: PLC0415
+        from langgraph_degrade.adapters.nodes import tool_node
 
         return tool_node(self, tools, **options)
 
     def node(
-        self, fn: Callable[..., Any] | Runnable[Any, Any], *, stage: Stage, name: str | None = None, scene: str | None = None,
+        self,
+        fn: Callable[..., Any] | Runnable[Any, Any],
+        *,
+        stage: Stage,
+        name: str | None = None,
+        scene: str | None = None,
         fallbacks: Sequence[Callable[..., Any]] = (),
     ) -> Any:
         """A node that degrades: `builder.add_node("plan", degrader.node(plan, stage="plan", fallbacks=[simple_plan]))`.
@@ -139,15 +150,15 @@ class Degrader:
         The fallbacks are nodes too and are tried in order. With nothing left the node leaves the state as it is (an
         answer node adds an honest answer), and the context says what is missing; it does not raise.
         """
-        from langgraph_degrade.adapters.guard import name_of  # noqa: PLC0415
-        from langgraph_degrade.adapters.nodes import node  # noqa: PLC0415
+        from langgraph_degrade.adapters.guard import name_of
+        from langgraph_degrade.adapters.nodes import node
 
-        target = f"node:{name or getattr(fn, 'name', None) or name_of(fn)}"
-        return node(self, fn, self._engine.target(target, stage=stage, scene=scene), fallbacks)
+        called = name or getattr(fn, "name", None) or name_of(cast("Callable[..., Any]", fn))
+        return node(self, fn, self._engine.target(f"node:{called}", stage=stage, scene=scene), fallbacks)
 
     def middleware(self, *, name: str = "degrade") -> DegradeMiddleware:
         """For `create_agent`: `middleware=[degrader.middleware()]`. Put it first, so that it is the outermost."""
-        from langgraph_degrade.adapters.middleware import DegradeMiddleware  # noqa: PLC0415
+        from langgraph_degrade.adapters.middleware import DegradeMiddleware
 
         return DegradeMiddleware(self, name=name)
 
@@ -161,13 +172,17 @@ class Degrader:
             answer: makes the state update that answers in the graph's stead, from its last known state; by default an
                 AI message is appended to `messages`.
         """
-        from langgraph_degrade.adapters.wrap import wrap  # noqa: PLC0415
+        from langgraph_degrade.adapters.wrap import wrap
 
         return wrap(self, graph, answer)
 
     @contextmanager
     def scope(
-        self, *, session: float | None = None, retries: int | None = None, thread: str | None = None,
+        self,
+        *,
+        session: float | None = None,
+        retries: int | None = None,
+        thread: str | None = None,
         identity: Mapping[str, Any] | None = None,
     ) -> Iterator[Scope]:
         """One request for code outside a graph: everything guarded inside shares its time and its budget.

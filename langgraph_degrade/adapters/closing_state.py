@@ -17,8 +17,8 @@ from langgraph_degrade.stages.messages import language_of, last_question, messag
 
 if TYPE_CHECKING:
     from langgraph_degrade.adapters.stream_modes import Modes
-    from langgraph_degrade.degrader import Degrader
     from langgraph_degrade.engine.scope import Scope
+    from langgraph_degrade.policy import Policy
 
 log = logging.getLogger("langgraph_degrade")
 
@@ -29,12 +29,10 @@ NODE = "degrade"
 class Ending:
     """Made once, after the run has ended."""
 
-    def __init__(
-        self, graph: Any, input: Any, config: Any, modes: Modes, scope: Scope, degrader: Degrader, key: str
-    ) -> None:
-        self._graph, self._config, self._modes, self._scope, self._degrader = graph, config, modes, scope, degrader
-        self._state = modes.state if modes.state is not None else (input if isinstance(input, dict) else {})
-        self._key = key
+    def __init__(self, graph: Any, config: Any, state: Any, modes: Modes, scope: Scope, key: str) -> None:
+        self._graph, self._config, self._state = graph, config, state
+        self._modes, self._scope, self._key = modes, scope, key
+        self._policy: Policy = graph._degrader.policy  # noqa: SLF001 - the class `wrap` made
 
     def chunks(self) -> list[Any]:
         """Keep the ending where the graph has a saver; the chunks the caller asked for."""
@@ -44,7 +42,7 @@ class Ending:
                 self._graph.update_state(self._config, None, as_node=END)
                 self._graph.update_state(self._config, update, as_node=self._author())
                 self._graph.update_state(self._config, None, as_node=END)
-            except Exception as error:  # noqa: BLE001 - the answer reaches the user all the same
+            except Exception as error:  # the answer reaches the user all the same
                 self._not_kept(error)
         return self._shown(update)
 
@@ -56,7 +54,7 @@ class Ending:
                 await self._graph.aupdate_state(self._config, None, as_node=END)
                 await self._graph.aupdate_state(self._config, update, as_node=self._author())
                 await self._graph.aupdate_state(self._config, None, as_node=END)
-            except Exception as error:  # noqa: BLE001 - the answer reaches the user all the same
+            except Exception as error:  # the answer reaches the user all the same
                 self._not_kept(error)
         return self._shown(update)
 
@@ -81,12 +79,11 @@ class Ending:
         """Results the run had reached, placeholders for calls nobody answered, and the honest answer."""
         known: Sequence[BaseMessage] = add_messages([], list(messages_of(self._state)))  # type: ignore[assignment, arg-type]
         reached = [*known, *self._modes.latest]
-        texts = self._degrader.policy.texts
-        configured = self._degrader.policy.language
+        texts, configured = self._policy.texts, self._policy.language
         language = language_of(last_question(reached)) if configured == "auto" else configured
         whole = repair(reached, language, texts)
         seen = {id(message) for message in known}
-        added = [message for message in whole if id(message) not in seen and isinstance(message, AIMessage | ToolMessage)]
+        added: list[BaseMessage] = [m for m in whole if id(m) not in seen and isinstance(m, AIMessage | ToolMessage)]
         if _is_answered(reached):
             return added
         words = closing(self._key, reached, self._scope.context, language, texts)
@@ -94,7 +91,7 @@ class Ending:
 
     def _author(self) -> str:
         """A node to write in the name of: one without conditions of its own, if there is one."""
-        nodes = [name for name in self._graph.nodes if not name.startswith("__")]
+        nodes: list[str] = [name for name in self._graph.nodes if not name.startswith("__")]
         builder = getattr(self._graph, "builder", None)
         plain = [name for name in nodes if builder is None or not builder.branches.get(name)]
         return (plain or nodes)[0]
@@ -107,14 +104,19 @@ class Ending:
             elif mode == "updates":
                 shown.append(self._modes.make("updates", {NODE: update}))
             elif mode == "messages":
-                spoken = [m for m in update.get("messages", ()) if isinstance(m, AIMessage) and m.response_metadata.get("degraded")]
+                spoken = [
+                    m
+                    for m in update.get("messages", ())
+                    if isinstance(m, AIMessage) and m.response_metadata.get("degraded")
+                ]
                 shown.extend(self._modes.make("messages", (message, {"langgraph_node": NODE})) for message in spoken)
         return shown
 
     def _final(self, update: dict[str, Any]) -> Any:
         state = dict(self._state) if isinstance(self._state, dict) else {}
         if "messages" in update:
-            return {**state, **update, "messages": add_messages(list(messages_of(state)), update["messages"])}
+            known: Any = list(messages_of(state))
+            return {**state, **update, "messages": add_messages(known, update["messages"])}
         return {**state, **update}
 
     @staticmethod
@@ -125,4 +127,9 @@ class Ending:
 def _is_answered(messages: Sequence[BaseMessage]) -> bool:
     """The run had its answer already; only what came after it failed (a saver's last write, say)."""
     last = messages[-1] if messages else None
-    return isinstance(last, AIMessage) and not last.tool_calls and not last.invalid_tool_calls and bool(str(last.text).strip())
+    return (
+        isinstance(last, AIMessage)
+        and not last.tool_calls
+        and not last.invalid_tool_calls
+        and bool(str(last.text).strip())
+    )

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from langgraph_degrade.adapters.readers import declared_reader
-from langgraph_degrade.engine.plan import Call, Outcome, Plan, Step, is_async_callable
+from langgraph_degrade.engine.plan import Call, Outcome, Plan, Step, called_by, is_async_callable
 from langgraph_degrade.engine.steps import Callables, policy_steps
 from langgraph_degrade.errors import LadderExhausted, UnknownOutcome
 
@@ -25,7 +25,10 @@ def guarded(
     """`fn` behind the engine: same signature, same colour; what is left when nothing works is raised."""
     is_async = is_async_callable(fn)
     refuse_generators(fn)
-    steps = [*policy_steps(engine, target, fn, is_async, callables), *fallback_steps(engine, target, fallbacks, is_async)]
+    steps = [
+        *policy_steps(engine, target, fn, callables, is_async=is_async),
+        *fallback_steps(engine, target, fallbacks, is_async=is_async),
+    ]
     plan = Plan(
         target=target,
         fn=fn,
@@ -53,15 +56,21 @@ def guarded(
     return cast("F", call)
 
 
-def fallback_steps(engine: Engine, target: Target, fallbacks: Sequence[Callable[..., Any]], is_async: bool) -> list[Step]:
+def fallback_steps(
+    engine: Engine, target: Target, fallbacks: Sequence[Callable[..., Any]], *, is_async: bool
+) -> list[Step]:
     """The caller's own fallbacks, each a target of its own with its own breakers and quota (spec B6, S1)."""
     steps: list[Step] = []
     for fallback in fallbacks:
         refuse_generators(fallback)
         if is_async_callable(fallback) and not is_async:
-            raise TypeError(f"{target.name}: an async fallback ({name_of(fallback)}) behind a sync callable could never be awaited")
+            raise TypeError(
+                f"{target.name}: an async fallback ({name_of(fallback)}) behind a sync callable could never be awaited"
+            )
         name = name_of(fallback)
-        own = engine.target(f"{target.name}/{name}", stage=target.stage, main=target, override={"effect": target.policy.effect})
+        own = engine.target(
+            f"{target.name}/{name}", stage=target.stage, main=target, override={"effect": target.policy.effect}
+        )
         steps.append(Step("data", name, own, fallback, is_async_callable(fallback)))
     return steps
 
@@ -95,7 +104,7 @@ def refuse_generators(fn: Callable[..., Any]) -> None:
     inner = fn
     while isinstance(inner, functools.partial):
         inner = inner.func
-    for candidate in (inner, getattr(inner, "__call__", None)):
+    for candidate in (inner, called_by(inner)):
         if inspect.isgeneratorfunction(candidate) or inspect.isasyncgenfunction(candidate):
             raise TypeError(f"{name_of(fn)} is a generator: guard what it calls, or the function that consumes it")
 

@@ -43,7 +43,9 @@ class DegradeMiddleware(AgentMiddleware[Any, Any, Any]):
         """See `ToolCalls`."""
         return self._tools.wrap(request, handler)
 
-    async def awrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Any]]) -> Any:
+    async def awrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Any]]
+    ) -> Any:
         """See `ToolCalls`."""
         return await self._tools.awrap(request, handler)
 
@@ -51,6 +53,8 @@ class DegradeMiddleware(AgentMiddleware[Any, Any, Any]):
         """See `ModelCalls`."""
         return self._models.wrap(request, handler)
 
-    async def awrap_model_call(self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[Any]]) -> Any:
+    async def awrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[Any]]
+    ) -> Any:
         """See `ModelCalls`."""
         return await self._models.awrap(request, handler)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from langchain.agents.middleware.types import ModelRequest
+
     from langgraph_degrade.degrader import Degrader
     from langgraph_degrade.engine.target import Target
 
@@ -62,8 +63,12 @@ class _One:
 
     def plan(self, handler: Callable[[ModelRequest], Any], *, is_async: bool) -> Plan:
         return Plan(
-            target=self._target(), fn=partial(handler, self._request), is_async=is_async,
-            steps=(Step("function", "none"),), reader=_read, leaves_items=False,
+            target=self._target(),
+            fn=partial(handler, self._request),
+            is_async=is_async,
+            steps=(Step("function", "none"),),
+            reader=_read,
+            leaves_items=False,
         )
 
     def response(self, outcome: Outcome) -> Response:
@@ -81,7 +86,8 @@ class _One:
     def _mended(self, request: ModelRequest) -> ModelRequest:
         if is_whole(request.messages):
             return request
-        return request.override(messages=repair(request.messages, self._engine.language(), self._engine.policy.texts))
+        mended: Any = repair(request.messages, self._engine.language(), self._engine.policy.texts)
+        return request.override(messages=mended)
 
     def _target(self) -> Target:
         model = self._request.model

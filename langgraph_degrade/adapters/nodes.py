@@ -18,7 +18,6 @@ from langgraph_degrade.stages.closing import closing
 from langgraph_degrade.stages.messages import messages_of
 
 if TYPE_CHECKING:
-    from langgraph_degrade.context import Stage
     from langgraph_degrade.degrader import Degrader
     from langgraph_degrade.engine.scope import Scope
     from langgraph_degrade.engine.target import Target
@@ -32,7 +31,9 @@ def tool_node(degrader: Degrader, tools: Sequence[BaseTool | Callable[..., Any]]
     return ToolNode(tools, wrap_tool_call=calls.wrap, awrap_tool_call=calls.awrap, **options)
 
 
-def node(degrader: Degrader, fn: Node | Runnable[Any, Any], target: Target, fallbacks: Sequence[Node]) -> Node | Runnable[Any, Any]:
+def node(
+    degrader: Degrader, fn: Node | Runnable[Any, Any], target: Target, fallbacks: Sequence[Node]
+) -> Node | Runnable[Any, Any]:
     """`fn` as a node that degrades: same colour, same injected parameters."""
     if isinstance(fn, Runnable):
         return _runnable_node(degrader, fn, target, fallbacks)
@@ -54,7 +55,9 @@ def node(degrader: Degrader, fn: Node | Runnable[Any, Any], target: Target, fall
     return call
 
 
-def _runnable_node(degrader: Degrader, fn: Runnable[Any, Any], target: Target, fallbacks: Sequence[Node]) -> Runnable[Any, Any]:
+def _runnable_node(
+    degrader: Degrader, fn: Runnable[Any, Any], target: Target, fallbacks: Sequence[Node]
+) -> Runnable[Any, Any]:
     """A runnable has both colours, so its node has too."""
     sync = _Node(degrader, fn.invoke, target, fallbacks, is_async=False)
     both = _Node(degrader, fn.ainvoke, target, fallbacks, is_async=True)
@@ -64,11 +67,15 @@ def _runnable_node(degrader: Degrader, fn: Runnable[Any, Any], target: Target, f
 class _Node:
     """One guarded node."""
 
-    def __init__(self, degrader: Degrader, fn: Node, target: Target, fallbacks: Sequence[Node], *, is_async: bool) -> None:
+    def __init__(
+        self, degrader: Degrader, fn: Node, target: Target, fallbacks: Sequence[Node], *, is_async: bool
+    ) -> None:
         self._degrader = degrader
         self._engine = degrader._engine  # noqa: SLF001 - adapters are the Degrader's own hands
         self._target = target
-        steps = fallback_steps(self._engine, target, [_plain(step, is_async) for step in fallbacks], is_async)
+        steps = fallback_steps(
+            self._engine, target, [_plain(step, is_async=is_async) for step in fallbacks], is_async=is_async
+        )
         self._plan = Plan(target=target, fn=fn, is_async=is_async, steps=steps)
 
     def call(self, state: Any, *args: Any, **kwargs: Any) -> Any:
@@ -104,7 +111,7 @@ class _Node:
         return {"messages": [AIMessage(words, response_metadata={"degraded": True})]}
 
 
-def _plain(fallback: Node | Runnable[Any, Any], is_async: bool) -> Node:
+def _plain(fallback: Node | Runnable[Any, Any], *, is_async: bool) -> Node:
     if isinstance(fallback, Runnable):
         return cast("Node", fallback.ainvoke if is_async else fallback.invoke)
     return fallback

@@ -34,7 +34,9 @@ class SyncPump:
     def next(self, limit: float) -> Any:
         """The next chunk, or `END`; `CallTimedOut` when `limit` seconds are over first."""
         try:
-            return complete(self._ports.call(self._step, is_async=False, timeout=limit, own_thread=False, on_late=self._come_late))
+            return complete(
+                self._ports.call(self._step, is_async=False, timeout=limit, own_thread=False, on_late=self._come_late)
+            )
         except CallTimedOut:
             self._is_gone = True
             raise
@@ -89,10 +91,11 @@ class AsyncPump:
                 await self._asked.wait()
                 self._asked.clear()
                 self._answer(await anext(steps, END), None)
-        except Exception as error:  # noqa: BLE001 - handed to whoever asked
+        except Exception as error:  # handed to whoever asked
             self._answer(None, error)
         except asyncio.CancelledError as error:
-            if not asyncio.current_task().cancelling():  # type: ignore[union-attr] - the graph's own, not ours
+            task = asyncio.current_task()
+            if task is None or not task.cancelling():  # the graph's own, not ours
                 self._answer(None, error)
             raise
         finally:

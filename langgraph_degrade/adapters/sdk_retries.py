@@ -33,12 +33,16 @@ def _without(model: Any) -> Any:
         return model
     changes: dict[str, Any] = {"max_retries": 0}
     for root, leaf in _CLIENTS:
-        client = getattr(model, root, None)
-        if hasattr(client, "with_options"):
+        client: Any = getattr(model, root, None)
+        if client is not None and hasattr(client, "with_options"):
             quiet = client.with_options(max_retries=0)
             changes |= {root: quiet, leaf: quiet.chat.completions}
     if len(changes) == 1:
         if model.max_retries is not None:
-            log.warning("%s retries by itself (max_retries=%s): set it to 0, or layers multiply", type(model).__name__, model.max_retries)
+            log.warning(
+                "%s retries by itself (max_retries=%s): set it to 0, or layers multiply",
+                type(model).__name__,
+                model.max_retries,
+            )
         return model
     return model.model_copy(update=changes)

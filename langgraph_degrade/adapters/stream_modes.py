@@ -50,8 +50,10 @@ class Modes:
         if self._v2:
             return tuple(chunk["ns"]), chunk["type"], chunk["data"]
         if self._subgraphs:
-            return chunk
-        return (), *chunk
+            namespace, mode, data = chunk
+            return namespace, mode, data
+        mode, data = chunk
+        return (), mode, data
 
     def _shaped(self, namespace: tuple[str, ...], mode: str, data: Any) -> Any:
         parts = ([namespace] if self._subgraphs else []) + ([] if self._single else [mode]) + [data]

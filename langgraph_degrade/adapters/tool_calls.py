@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("langgraph_degrade")
 
-Result = ToolMessage | Command[Any]
+Result = Any  # declared `ToolMessage | Command`; really also lists of both
 
 
 class ToolCalls:
@@ -61,7 +61,9 @@ class _One:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> bool:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
         if error is None:
             return False
         if not isinstance(error, Exception) or ambient.is_control_flow(error):

@@ -10,7 +10,7 @@ import functools
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool, ToolException
@@ -59,16 +59,16 @@ class Guard:
         self._names = visible_args(tool)
         run, arun = partial(type(tool)._run, tool), partial(type(tool)._arun, tool)
         is_async = has_async(tool)
-        self._sync_plan = self._plan(run, False, callables)
-        self._async_plan = self._plan(arun, True, callables) if is_async else self._sync_plan
+        self._sync_plan = self._plan(run, callables, is_async=False)
+        self._async_plan = self._plan(arun, callables, is_async=True) if is_async else self._sync_plan
 
-    def _plan(self, fn: Callable[..., Any], is_async: bool, callables: Callables) -> Plan:
+    def _plan(self, fn: Callable[..., Any], callables: Callables, *, is_async: bool) -> Plan:
         policy = self.target.policy
         return Plan(
             target=self.target,
             fn=fn,
             is_async=is_async,
-            steps=policy_steps(self._engine, self.target, fn, is_async, callables),
+            steps=policy_steps(self._engine, self.target, fn, callables, is_async=is_async),
             reader=artifact_reader(self.target) if self._has_artifact else reader(self.target),
             refresh=callables.get(policy.refresh or ""),
             verify=callables.get(policy.verify or ""),
@@ -84,15 +84,17 @@ class Guard:
     def _call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Call:
         slot = _SLOT.get()
         named = {name: value for name, value in kwargs.items() if name in self._names}
-        return Call(args, kwargs, named=named or {str(i): value for i, value in enumerate(args)}, id=slot.id if slot else None)
+        return Call(
+            args, kwargs, named=named or {str(i): value for i, value in enumerate(args)}, id=slot.id if slot else None
+        )
 
     def _content(self, outcome: Outcome) -> Any:
         """What LangChain is to format: the tool's own value, or the honest text in its place."""
         slot = _SLOT.get()
         if slot is not None:
             slot.outcome = outcome
-        if outcome.status == "ok" and outcome.source not in ("verified", "replay"):
-            return outcome.value
+        if outcome.status == "ok" and outcome.source not in {"verified", "replay"}:
+            return outcome.data if isinstance(outcome.value, bytes | bytearray) else outcome.value
         cause = outcome.failure.cause if outcome.failure is not None else None
         if outcome.status == "rejected" and isinstance(cause, ToolException):
             raise cause  # the tool's own `handle_tool_error` words it, if it has one
@@ -107,11 +109,15 @@ class Guard:
         """Arguments of the model's own that break the tool's schema; None for anything else, injected ones included."""
         if not isinstance(error, ValidationError) or ambient.is_control_flow(error):
             return None
-        wrong = sorted({str(item["loc"][0]) for item in error.errors(include_input=False, include_url=False) if item["loc"]})
+        wrong = sorted(
+            {str(item["loc"][0]) for item in error.errors(include_input=False, include_url=False) if item["loc"]}
+        )
         mine = [name for name in wrong if name in self._names]
         if wrong and not mine:
             return None
-        failure = Failure("malformed_call", reason=f"arguments: {', '.join(mine) or 'invalid'}", unsent=True, cause=error)
+        failure = Failure(
+            "malformed_call", reason=f"arguments: {', '.join(mine) or 'invalid'}", unsent=True, cause=error
+        )
         return Outcome("rejected", failure=failure)
 
     def finish(self, slot: Slot, output: Any, tool_call_id: str | None) -> Any:
@@ -142,6 +148,14 @@ class Guarded:
 
 @lru_cache(maxsize=256)
 def _guarded_class(kind: type[BaseTool]) -> type[BaseTool]:
+    """A subclass of `kind` whose inside goes through the engine and whose outside attaches what came of it."""
+    body = {**_inside(kind), **_outside(kind), "__module__": kind.__module__, "__doc__": kind.__doc__}
+    metaclass: Any = type(kind)
+    made: type[BaseTool] = metaclass(kind.__name__, (Guarded, kind), body)
+    return made
+
+
+def _inside(kind: type[BaseTool]) -> dict[str, Any]:
     @functools.wraps(kind._run)
     def _run(self: Any, *args: Any, **kwargs: Any) -> Any:
         return self._degrade.run(args, kwargs)
@@ -150,6 +164,10 @@ def _guarded_class(kind: type[BaseTool]) -> type[BaseTool]:
     async def _arun(self: Any, *args: Any, **kwargs: Any) -> Any:
         return await self._degrade.arun(args, kwargs)
 
+    return {"_run": _run, "_arun": _arun}
+
+
+def _outside(kind: type[BaseTool]) -> dict[str, Any]:
     @functools.wraps(kind.run)
     def run(self: Any, tool_input: Any, *args: Any, tool_call_id: str | None = None, **kwargs: Any) -> Any:
         slot = Slot(tool_call_id)
@@ -174,8 +192,7 @@ def _guarded_class(kind: type[BaseTool]) -> type[BaseTool]:
             _SLOT.reset(token)
         return self._degrade.finish(slot, output, tool_call_id)
 
-    body = {"_run": _run, "_arun": _arun, "run": run, "arun": arun, "__module__": kind.__module__, "__doc__": kind.__doc__}
-    return cast("type[BaseTool]", type(kind)(kind.__name__, (Guarded, kind), body))
+    return {"run": run, "arun": arun}
 
 
 def has_async(tool: BaseTool) -> bool:
@@ -214,7 +231,7 @@ def attach(output: Any, outcome: Outcome, *, own_artifact: bool) -> Any:
 
 def _worded(tool: Any, slot: Slot, error: Exception, tool_call_id: str | None) -> Any:
     """An error of the tool's own making, or arguments that break its schema, as what the model is told."""
-    guard: Guard = tool._degrade
+    guard: Guard = tool._degrade  # noqa: SLF001 - the class made here
     if slot.outcome is None:
         slot.outcome = guard.malformed(error)
         if slot.outcome is None or tool_call_id is None:
@@ -227,5 +244,7 @@ def _worded(tool: Any, slot: Slot, error: Exception, tool_call_id: str | None) -
 
 def visible_args(tool: BaseTool) -> frozenset[str]:
     """The arguments a model fills in: without injected state, stores and runtimes."""
-    schema = tool.tool_call_schema
-    return frozenset(schema.get("properties", ())) if isinstance(schema, dict) else frozenset(schema.model_fields)
+    schema: Any = tool.tool_call_schema
+    if isinstance(schema, dict):
+        return frozenset(schema.get("properties", ()))
+    return frozenset(getattr(schema, "model_fields", None) or schema.__fields__)  # the latter: pydantic v1

@@ -61,7 +61,7 @@ class Wrapped:
     _degrader: Degrader
     _answer: Callable[[Any], Any] | None
 
-    def stream(self, input: Any, config: Any = None, **kwargs: Any) -> Iterator[Any]:
+    def stream(self, input: Any, config: Any = None, **kwargs: Any) -> Iterator[Any]:  # noqa: A002 - LangGraph's name
         """Stream the run; its last word is an honest answer where it could not be finished."""
         run = _Run(self, input, config, kwargs)
         pump = SyncPump(lambda: super(Wrapped, self).stream(input, config, **run.kwargs), run.degrader, run.scope)  # type: ignore[misc]
@@ -79,7 +79,7 @@ class Wrapped:
             pump.close()
             run.close()
 
-    async def astream(self, input: Any, config: Any = None, **kwargs: Any) -> AsyncIterator[Any]:
+    async def astream(self, input: Any, config: Any = None, **kwargs: Any) -> AsyncIterator[Any]:  # noqa: A002
         """See `stream`."""
         run = _Run(self, input, config, kwargs)
         pump = AsyncPump(lambda: super(Wrapped, self).astream(input, config, **run.kwargs), run.degrader, run.scope)  # type: ignore[misc]
@@ -103,21 +103,26 @@ class Wrapped:
 class _Run:
     """One run of a wrapped graph: its scope, its times, what was seen of its state."""
 
-    def __init__(self, graph: Any, input: Any, config: Any, kwargs: dict[str, Any]) -> None:
-        self._graph, self._input, self._config = graph, input, config
-        self.degrader: Degrader = graph._degrader
+    def __init__(self, graph: Any, given: Any, config: Any, kwargs: dict[str, Any]) -> None:
+        self._graph, self._given, self._config = graph, given, config
+        self.degrader: Degrader = graph._degrader  # noqa: SLF001 - the class `wrap` made
         self._engine = self.degrader._engine  # noqa: SLF001 - adapters are the Degrader's own hands
         outer = self._engine.scopes.find()
         self.scope: Scope = outer or self._engine.scopes.new(bounded=True)
         self._owns_scope = outer is None
         self._ends = self._engine.clock.monotonic() + self.degrader.policy.timeouts.user
-        self.modes = Modes(kwargs.get("stream_mode") or graph.stream_mode, subgraphs=bool(kwargs.get("subgraphs")), version=kwargs.get("version", "v1"))
+        self.modes = Modes(
+            kwargs.get("stream_mode") or graph.stream_mode,
+            subgraphs=bool(kwargs.get("subgraphs")),
+            version=kwargs.get("version", "v1"),
+        )
         control = Linked(kwargs.get("control"), self._engine.clock.monotonic, self.scope.deadline)
         self.kwargs = {**kwargs, "stream_mode": self.modes.asked, "control": control}
 
     def user_time(self) -> float:
         """Seconds the user tier leaves."""
-        return max(0.0, self._ends - self._engine.clock.monotonic())
+        left: float = self._ends - self._engine.clock.monotonic()
+        return max(0.0, left)
 
     def end(self, error: Exception) -> Ending:
         """Turn what ended the run into an answer; control flow and misuse pass."""
@@ -128,11 +133,23 @@ class _Run:
         scope = self.scope
         scope.record(
             Event(
-                scope.next_id(), f"graph:{self._graph.get_name()}", "state", failure.kind, failure.reason or failure.kind,
-                direction="handoff", outcome="answered", at=self._engine.clock.time(), status=failure.status,
+                scope.next_id(),
+                f"graph:{self._graph.get_name()}",
+                "state",
+                failure.kind,
+                failure.reason or failure.kind,
+                direction="handoff",
+                outcome="answered",
+                at=self._engine.clock.time(),
+                status=failure.status,
             )
         )
-        return Ending(self._graph, self._input, self._config, self.modes, scope, self.degrader, key)
+        return Ending(self._graph, self._config, self._known_state(), self.modes, scope, key)
+
+    def _known_state(self) -> Any:
+        if self.modes.state is not None:
+            return self.modes.state
+        return self._given if isinstance(self._given, dict) else {}
 
     def _passes(self, error: Exception) -> bool:
         if isinstance(error, GraphDrained):
@@ -160,7 +177,8 @@ def wrap(degrader: Degrader, graph: G, answer: Callable[[Any], Any] | None) -> G
     kind = type(graph)
     if issubclass(kind, Wrapped):
         raise TypeError("this graph is wrapped already")
-    made = type(kind.__name__, (Wrapped, kind), {"_degrader": degrader, "_answer": staticmethod(answer) if answer else None})
-    copy = made.__new__(made)
+    body = {"_degrader": degrader, "_answer": staticmethod(answer) if answer else None}
+    made: Any = type(kind.__name__, (Wrapped, kind), body)
+    copy: G = made.__new__(made)
     copy.__dict__.update(graph.__dict__)
-    return copy  # type: ignore[return-value]
+    return copy

@@ -5,23 +5,21 @@ from __future__ import annotations
 import json
 import logging
 import threading
-from collections.abc import Callable, Coroutine, Iterable, Mapping
-from concurrent.futures import Future
-from dataclasses import replace
+from collections.abc import Callable, Coroutine, Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from langgraph_degrade.context import Event, Stage
 from langgraph_degrade.engine import ambient
-from langgraph_degrade.engine.cache import Hit, Lead, is_empty
+from langgraph_degrade.engine.cache import Hit, Lead, ReadThrough, is_empty
+from langgraph_degrade.engine.errand import Errand, Ground
 from langgraph_degrade.engine.keys import canonical, scope_key
-from langgraph_degrade.engine.ladder import Ground, walk
+from langgraph_degrade.engine.ladder import walk
 from langgraph_degrade.engine.plan import Outcome
 from langgraph_degrade.engine.ports import AsyncPorts, CallTimedOut, SyncPorts, complete
 from langgraph_degrade.engine.scope import ACTIVE, Scope, Scopes
 from langgraph_degrade.engine.target import Target
 from langgraph_degrade.engine.workers import Workers
 from langgraph_degrade.engine.writes import Ledger, write
-from langgraph_degrade.failures import Failure
 
 if TYPE_CHECKING:
     from random import Random
@@ -47,7 +45,14 @@ class Engine:
     """One per Degrader."""
 
     def __init__(
-        self, policy: Policy, *, store: Store, local: Store, clock: Clock, rng: Random, listeners: Iterable[Listener] = ()
+        self,
+        policy: Policy,
+        *,
+        store: Store,
+        local: Store,
+        clock: Clock,
+        rng: Random,
+        listeners: Iterable[Listener] = (),
     ) -> None:
         self.policy = policy
         self.clock = clock
@@ -96,7 +101,7 @@ class Engine:
             scope = self.scopes.find()
             if scope is None:
                 return self._alone(plan, call)
-        return complete(self._perform(plan, call, scope, self._sync))
+        return complete(self._perform(Errand(plan, call, scope, self._sync)))
 
     async def arun(self, plan: Plan, call: Call, scope: Scope | None = None) -> Outcome:
         """Run a plan in the caller's event loop."""
@@ -104,7 +109,7 @@ class Engine:
             scope = self.scopes.find()
             if scope is None:
                 return await self._alone_async(plan, call)
-        return await self._perform(plan, call, scope, self._async)
+        return await self._perform(Errand(plan, call, scope, self._async))
 
     def language(self) -> Literal["zh", "en"]:
         """The language to speak in the request this code is in."""
@@ -123,22 +128,22 @@ class Engine:
             return LONGEST_SESSION
         return min(max(self._mean * SESSION_FACTOR, SHORTEST_SESSION), LONGEST_SESSION)
 
-    def _perform(self, plan: Plan, call: Call, scope: Scope, ground: Ground) -> Coroutine[Any, Any, Outcome]:
+    def _perform(self, errand: Errand) -> Coroutine[Any, Any, Outcome]:
+        plan, call, scope, _ = errand
         target = plan.target
         if plan.claims:
-            return write(plan, call, scope, ground, self.ledger)
+            return write(errand, self.ledger)
         if target.cache is not None:
             call.key = self._key(target.policy.cache, call, scope)
         if target.read_through is not None:
             key = self._key(target.policy.read_through, call, scope)
             if key is not None:
-                return self._through(plan, call, scope, ground, key)
-        return walk(plan, call, scope, ground)
+                return self._through(errand, target.read_through, key)
+        return walk(errand)
 
-    async def _through(self, plan: Plan, call: Call, scope: Scope, ground: Ground, key: object) -> Outcome:
-        """A normal cache with single flight: one caller asks, the others wait for it within their own time."""
-        cache = plan.target.read_through
-        assert cache is not None  # noqa: S101 - the caller looked
+    async def _through(self, errand: Errand, cache: ReadThrough, key: Hashable) -> Outcome:
+        """Use a normal cache with single flight: one caller asks, the others wait for it within their own time."""
+        ground = errand.ground
         while True:
             found = cache.claim(key, ground.now())
             if isinstance(found, Hit):
@@ -146,21 +151,17 @@ class Engine:
                 return Outcome("ok", value, data, source="cache", age=found.age)
             if isinstance(found, Lead):
                 with found:
-                    outcome = await walk(plan, call, scope, ground)
+                    outcome = await walk(errand)
                     if outcome.status == "ok":
                         found.fulfil((outcome.value, outcome.data), ground.now(), empty=is_empty(outcome.data))
                     return outcome
-            await self._wait(found, plan, call, scope, ground)
+            limit, _, _ = errand.plan.target.limit(errand.call, errand.scope, ground.now())
+            try:
+                await ground.ports.wait(found, limit)
+            except CallTimedOut:  # the leader is slow: ask without it
+                return await walk(errand)
 
-    @staticmethod
-    async def _wait(done: Future[None], plan: Plan, call: Call, scope: Scope, ground: Ground) -> None:
-        limit, _, _ = plan.target.limit(call, scope, ground.now())
-        try:
-            await ground.ports.wait(done, limit)
-        except CallTimedOut:
-            return  # the leader is slow; the next claim finds its value or leads itself
-
-    def _key(self, policy: CachePolicy | None, call: Call, scope: Scope) -> object:
+    def _key(self, policy: CachePolicy | None, call: Call, scope: Scope) -> Hashable:
         if policy is None:
             return None
         here = ambient.runtime()
@@ -178,7 +179,7 @@ class Engine:
         scope = self.scopes.new(bounded=False)
         token = ACTIVE.set(scope)
         try:
-            return complete(self._perform(plan, call, scope, self._sync))
+            return complete(self._perform(Errand(plan, call, scope, self._sync)))
         finally:
             ACTIVE.reset(token)
             self._end(scope)
@@ -187,30 +188,22 @@ class Engine:
         scope = self.scopes.new(bounded=False)
         token = ACTIVE.set(scope)
         try:
-            return await self._perform(plan, call, scope, self._async)
+            return await self._perform(Errand(plan, call, scope, self._async))
         finally:
             ACTIVE.reset(token)
             self._end(scope)
 
-    def _make_scope(self, bounded: bool) -> Scope:
+    def _make_scope(self, *, bounded: bool) -> Scope:
         now = self.clock.monotonic()
-        request = self.policy.request
-        return Scope(
-            self.scopes,
-            chance=self.random,
-            started=now,
-            deadline=now + self.session_time() if bounded else None,
-            retries=request.retries,
-            retry_time=request.retry_time,
-            max_depth=request.max_depth,
-        )
+        deadline = now + self.session_time() if bounded else None
+        return Scope(self.scopes, self.policy.request, chance=self.random, started=now, deadline=deadline)
 
-    def _notify(self, event: Event, scope: Scope) -> None:
+    def _notify(self, event: Event) -> None:
         for listener in self.listeners:
             try:
                 listener(event)
-            except Exception as error:  # noqa: BLE001 - a listener never fails a call
-                log.error("listener failed: %s", type(error).__name__)
+            except Exception:  # a listener never fails a call
+                log.exception("a listener failed")
 
     def _end(self, scope: Scope) -> None:
         """One structured record per degraded request, holding the whole chain (spec R2)."""
@@ -220,4 +213,9 @@ class Engine:
         if scope.touched and scope.context.events:
             chain = scope.context.plain() | {"request": scope.id, "thread": scope.thread}
             level = logging.WARNING if scope.degraded else logging.INFO
-            log.log(level, "degraded request: %s", json.dumps(chain, ensure_ascii=False, default=str), extra={"degrade": chain})
+            log.log(
+                level,
+                "degraded request: %s",
+                json.dumps(chain, ensure_ascii=False, default=str),
+                extra={"degrade": chain},
+            )

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from langgraph_degrade.engine.breaker import Breaker, Permit
+    from langgraph_degrade.engine.ramp import State
     from langgraph_degrade.failures import Kind
 
 
 class Gate(Protocol):
     """What admits calls and is told what became of them; `Breaker` is one."""
 
-    def acquire(self, now: float) -> Permit | None: ...
-    def succeed(self, permit: Permit, now: float) -> None: ...
-    def fail(self, permit: Permit, kind: Kind, now: float) -> None: ...
-    def release(self, permit: Permit, now: float) -> None: ...
+    def acquire(self, now: float) -> Any: ...
+    def succeed(self, permit: Any, now: float) -> None: ...
+    def fail(self, permit: Any, kind: Kind, now: float) -> None: ...
+    def release(self, permit: Any, now: float) -> None: ...
     def retry_after(self, now: float) -> float: ...
+    @property
+    def in_a_row(self) -> int: ...
+    def state(self, now: float) -> State: ...
+    def open(self, now: float, seconds: float | None = None) -> None: ...
+    def close(self) -> None: ...
 
 
 class Gates:
@@ -53,3 +59,19 @@ class Gates:
 
     def retry_after(self, now: float) -> float:
         return max((breaker.retry_after(now) for breaker in self._breakers), default=0.0)
+
+    @property
+    def in_a_row(self) -> int:
+        return max((breaker.in_a_row for breaker in self._breakers), default=0)
+
+    def state(self, now: float) -> State:
+        states = {breaker.state(now) for breaker in self._breakers}
+        return next((state for state in ("open", "half_open") if state in states), "closed")
+
+    def open(self, now: float, seconds: float | None = None) -> None:
+        for breaker in self._breakers:
+            breaker.open(now, seconds)
+
+    def close(self) -> None:
+        for breaker in self._breakers:
+            breaker.close()

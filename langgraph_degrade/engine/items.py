@@ -14,7 +14,9 @@ LONGEST = 300
 """Characters of a description ○."""
 REDACTED = "[redacted]"
 
-_SECRET = re.compile(r"passw|secret|token|api[_-]?key|authori[sz]ation|credential|cvv|cookie|private[_-]?key", re.IGNORECASE)
+_SECRET = re.compile(
+    r"passw|secret|token|api[_-]?key|authori[sz]ation|credential|cvv|cookie|private[_-]?key", re.IGNORECASE
+)
 
 
 def item_id(target: str, named: Mapping[str, Any]) -> str:

@@ -141,4 +141,9 @@ def is_async_callable(fn: Callable[..., Any]) -> bool:
     """Calling `fn` gives an awaitable: a coroutine function, a partial of one, an object with an async `__call__`."""
     while isinstance(fn, partial):
         fn = fn.func
-    return inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(getattr(fn, "__call__", None))
+    return any(map(inspect.iscoroutinefunction, (fn, called_by(fn))))
+
+
+def called_by(fn: Callable[..., Any]) -> object:
+    """Return the function that calling the object `fn` runs."""
+    return getattr(type(fn), "__call__", None)  # noqa: B004 - the function itself is wanted

@@ -11,10 +11,14 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
 from random import Random
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from langgraph_degrade.context import LEVELS, DegradeContext, Direction, Event, Stage
+from langgraph_degrade.context import LEVELS, DegradeContext, Direction, Event, Stage, Unfinished
 from langgraph_degrade.engine import ambient
+from langgraph_degrade.engine.items import describe, item_id
+
+if TYPE_CHECKING:
+    from langgraph_degrade.policy import RequestPolicy
 
 ACTIVE: ContextVar[Scope | None] = ContextVar("langgraph_degrade_scope", default=None)
 
@@ -48,7 +52,7 @@ class Scope:
     )
 
     def __init__(
-        self, owner: Scopes, *, chance: Random, started: float, deadline: float | None, retries: int, retry_time: float, max_depth: int
+        self, owner: Scopes, budget: RequestPolicy, *, chance: Random, started: float, deadline: float | None
     ) -> None:
         self.owner = owner
         self._chance = chance
@@ -56,9 +60,9 @@ class Scope:
         self.started = started
         self.deadline = deadline
         """When the session tier ends, on the monotonic clock; None where nothing limits it."""
-        self.retries = retries
-        self.retry_time = retry_time
-        self.max_depth = max_depth
+        self.retries = budget.retries
+        self.retry_time = budget.retry_time
+        self.max_depth = budget.max_depth
         self.thread: str | None = None
         self.identity: Mapping[str, Any] = {}
         self.language: Literal["zh", "en"] | None = None
@@ -136,6 +140,24 @@ class Scope:
             floors[stage] = max(level, floors.get(stage, 0))
         return True
 
+    def hand_off(self, stage: Stage) -> None:
+        """Take the last rung: no count of escalations stands in its way."""
+        self.context.raise_to(LEVELS["handoff"], max_depth=self.max_depth + len(LEVELS))
+        self.reach(stage, "handoff")
+
+    def leave(self, target: str, named: Mapping[str, Any], *, is_unknown: bool, at: float) -> None:
+        """Note something the user asked for and did not, or not surely, get (spec R2)."""
+        self.context.add_unfinished(
+            Unfinished(
+                id=item_id(target, named),
+                target=target,
+                what=describe(target, named),
+                state="unknown" if is_unknown else "not_done",
+                turn=self.context.turn[1],
+                at=at,
+            )
+        )
+
     @property
     def revision(self) -> int:
         """Grows whenever something is recorded."""
@@ -144,7 +166,7 @@ class Scope:
     def record(self, event: Event, flags: Iterable[str] = ()) -> None:
         """Write an event down and tell the listeners."""
         self.context.record(event, flags)
-        self.owner.notify(event, self)
+        self.owner.notify(event)
 
     def next_id(self) -> str:
         """An id for an event, unique over threads, workers and resumes."""
@@ -176,13 +198,24 @@ class Scope:
         else:
             self._stored = stored
         if stored and self.context.rubbish:
-            self.record(Event(self.next_id(), "state:degrade", "state", "schema", "not a degrade context; replaced", outcome="replaced"))
+            self.record(
+                Event(
+                    self.next_id(),
+                    "state:degrade",
+                    "state",
+                    "schema",
+                    "not a degrade context; replaced",
+                    outcome="replaced",
+                )
+            )
 
 
 class Scopes:
     """The live requests of one Degrader."""
 
-    def __init__(self, make: Callable[[bool], Scope], notify: Callable[[Event, Scope], None], end: Callable[[Scope], None]) -> None:
+    def __init__(
+        self, make: Callable[..., Scope], notify: Callable[[Event], None], end: Callable[[Scope], None]
+    ) -> None:
         self._make = make
         self.notify = notify
         self._end = end
@@ -203,7 +236,7 @@ class Scopes:
 
     def new(self, *, bounded: bool) -> Scope:
         """A fresh request; `bounded` ones get the session tier as their deadline."""
-        return self._make(bounded)
+        return self._make(bounded=bounded)
 
     def end(self, scope: Scope) -> None:
         """Close a request: one structured log record if it was degraded."""
@@ -218,7 +251,7 @@ class Scopes:
             known = self._runs.get(id(control))
             if known is not None:
                 return known[1]
-            scope = self._make(True)
+            scope = self._make(bounded=True)
             self._runs[id(control)] = (control, scope)
         weakref.finalize(anchor, self._finish, id(control)).atexit = False
         return scope

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 Callables = Mapping[str, Callable[..., Any]]
 
 
-def policy_steps(engine: Engine, target: Target, fn: Callable[..., Any], is_async: bool, callables: Callables) -> list[Step]:
+def policy_steps(
+    engine: Engine, target: Target, fn: Callable[..., Any], callables: Callables, *, is_async: bool
+) -> list[Step]:
     """The declared rungs in ladder order; those that don't apply to `target` are left out.
 
     `params` and `data` are for reads only: a write is never sent again, elsewhere, or answered from a cache.
@@ -23,7 +25,9 @@ def policy_steps(engine: Engine, target: Target, fn: Callable[..., Any], is_asyn
     steps: list[Step] = []
     for direction in target.policy.ladder:
         if direction == "params" and target.policy.params is not None and target.is_read:
-            steps.append(Step("params", "params", None, fn, is_async, status="partial", rewrite=_rewrite(target.policy.params)))
+            steps.append(
+                Step("params", "params", None, fn, is_async, status="partial", rewrite=_rewrite(target.policy.params))
+            )
         elif direction == "data" and target.is_read:
             steps.extend(_data(engine, target, callables))
         elif direction in ("function", "chain"):
@@ -47,8 +51,12 @@ def _elsewhere(engine: Engine, target: Target, name: str, callables: Callables) 
     fn = callables[name]
     policy = target.policy
     override = {
-        "effect": "read", "timeout": policy.timeout, "result_schema": policy.result_schema, "envelope": policy.envelope,
-        "breakers": policy.breakers, "declared": True,
+        "effect": "read",
+        "timeout": policy.timeout,
+        "result_schema": policy.result_schema,
+        "envelope": policy.envelope,
+        "breakers": policy.breakers,
+        "declared": True,
     }
     own = engine.target(f"{target.name}@{name}", stage=target.stage, main=target, override=override)
     return Step("data", name, own, fn, is_async_callable(fn))
@@ -56,7 +64,7 @@ def _elsewhere(engine: Engine, target: Target, name: str, callables: Callables) 
 
 def _rewrite(params: ParamsPolicy) -> Callable[[Mapping[str, Any]], Mapping[str, Any] | None]:
     def simpler(kwargs: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        kept = {name: value for name, value in kwargs.items() if name not in params.drop} | params.set
+        kept = {name: value for name, value in kwargs.items() if name not in params.drop} | dict(params.set)
         return None if kept == dict(kwargs) else kept
 
     return simpler

@@ -55,8 +55,8 @@ def classify(
 
 
 def _classify_mapping(body: Body, terms: Terms) -> Failure | None:
-    if terms.source == "model" and (failure := completions.classify_completion(body, terms)):
-        return failure
+    if terms.source == "model":
+        return completions.classify_completion(body, terms)
     return envelopes.classify_mapping(body, terms)
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from langgraph_degrade.failures import classes, completions, strings
+from langgraph_degrade.failures import classes, completions, contents, strings
 from langgraph_degrade.failures.failure import Failure
 from langgraph_degrade.failures.shapes import Body, is_array
 from langgraph_degrade.failures.terms import Terms
-from langgraph_degrade.failures.turns import Turn, judge_turn
+from langgraph_degrade.failures.turns import Turn, judge_reason, judge_turn
 from langgraph_degrade.failures.verdicts import failed
 
 _RESULTS: Final = ("langchain.ChatResult", "langchain.LLMResult")
@@ -60,8 +60,9 @@ def judge_message(message: Any, information: Body, terms: Terms) -> Failure | No
     if completions.is_error(error := metadata.get("error")):
         return completions.judge_error(error, terms)
     turn = _turn(message, metadata)
-    running = classes.is_named(message, _CHUNK) and message.chunk_position != "last" and not turn.reason
-    return None if running else judge_turn(turn, terms)
+    if classes.is_named(message, _CHUNK) and message.chunk_position != "last":
+        return judge_reason(turn)
+    return judge_turn(turn, terms)
 
 
 def _turn(message: Any, metadata: Body) -> Turn:
@@ -72,15 +73,15 @@ def _turn(message: Any, metadata: Body) -> Turn:
     ]
     return Turn(
         reason=_reason(metadata),
-        visible=completions.is_visible(message.content)
+        visible=contents.is_visible(message.content)
         or any(extras.get(key) for key in ("audio", "function_call", "parsed")),
         calls=tuple(calls),
         broken_calls=bool(message.invalid_tool_calls),
-        refused=bool(extras.get("refusal")) or completions.has_refusal(message.content),
+        refused=bool(extras.get("refusal")) or contents.has_refusal(message.content),
         cut="model_provider" in metadata and _ENDS.isdisjoint(metadata),
     )
 
 
 def _reason(metadata: Body) -> str | None:
     named = next((metadata[key] for key in _REASONS if isinstance(metadata.get(key), str)), None)
-    return named or completions.incomplete_reason(metadata)
+    return named or contents.incomplete_reason(metadata)

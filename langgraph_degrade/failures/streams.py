@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from langgraph_degrade.failures import completions
+from langgraph_degrade.failures import completions, contents
 from langgraph_degrade.failures.failure import Failure
 from langgraph_degrade.failures.shapes import Body, is_object, objects_in
 from langgraph_degrade.failures.terms import Terms
@@ -93,7 +93,7 @@ def _choices(event: Body) -> Iterator[Body]:
 
 def _add_delta(total: _Sum, delta: Body, index: object) -> None:
     content = [delta[key] for key in ("content", "text", "parts") if delta.get(key)]
-    total.visible = total.visible or any(map(completions.is_visible, content))
+    total.visible = total.visible or any(map(contents.is_visible, content))
     if delta.get("type") == "tool_use":
         total.calls[index] = [str(delta.get("name", "")), ""]
     if isinstance(partial := delta.get("partial_json"), str):

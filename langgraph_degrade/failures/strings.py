@@ -10,7 +10,7 @@ import json
 import re
 from typing import Final
 
-from langgraph_degrade.failures import completions, envelopes, reports, streams, texts
+from langgraph_degrade.failures import completions, contents, envelopes, reports, streams, texts
 from langgraph_degrade.failures.failure import Failure
 from langgraph_degrade.failures.reprs import classify_repr
 from langgraph_degrade.failures.shapes import is_object
@@ -94,7 +94,7 @@ def _is_error_page(text: str) -> bool:
 def _classify_model_text(text: str, terms: Terms) -> Failure | None:
     if streams.is_stream(text):
         return streams.classify_stream(text, terms)
-    blank = not completions.is_visible(text) and not terms.allow_empty
+    blank = not contents.is_visible(text) and not terms.allow_empty
     return failed("empty", "no text and no tool call") if blank else None
 
 

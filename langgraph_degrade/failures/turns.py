@@ -65,11 +65,15 @@ class Turn:
 def judge_turn(turn: Turn, terms: Terms) -> Failure | None:
     """Tell whether a turn is a success; case P16: only known-good reasons are, and nothing empty or half a call."""
     reason = _folded(turn.reason)
+    return judge_reason(turn) or _judge_calls(turn, reason) or _judge_end(turn, reason, terms)
+
+
+def judge_reason(turn: Turn) -> Failure | None:
+    """Tell whether a turn says itself that it failed; all there is to ask while its stream is running."""
+    reason = _folded(turn.reason)
     if kind := _REASONS.get(reason):
         return failed(kind, f"finish_reason: {reason}")
-    if turn.refused:
-        return failed("refusal", "refusal")
-    return _judge_calls(turn, reason) or _judge_end(turn, reason, terms)
+    return failed("refusal", "refusal") if turn.refused else None
 
 
 def _judge_calls(turn: Turn, reason: str) -> Failure | None:

@@ -49,9 +49,8 @@ def _text(path: Path) -> str:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise Refused(Problem("", f"not UTF-8 at byte {error.start}", "save it as UTF-8")) from None
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise Refused(Problem("", f"cannot be read ({reason})", f"looked for {path}")) from None
+    except OSError as error:
+        raise Refused(Problem("", f"cannot be read ({error.strerror})", f"looked for {path}")) from None
 
 
 def _yaml(text: str) -> tuple[Any, Lines]:

@@ -10,9 +10,7 @@ from langchain_core.messages import BaseMessage, ToolMessage
 from langgraph_degrade.context import DegradeContext
 from langgraph_degrade.stages.messages import current_turn
 from langgraph_degrade.stages.tools.result import ToolResult
-from langgraph_degrade.texts import Language, text
-
-Overrides = Mapping[str, Mapping[str, str]]
+from langgraph_degrade.texts import Language, Overrides, text
 
 LONGEST_FACT = 400
 """Characters of one fact in a closing answer ○."""

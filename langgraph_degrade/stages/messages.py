@@ -7,9 +7,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
-from langgraph_degrade.texts import Language, detect, text
-
-Overrides = Mapping[str, Mapping[str, str]]
+from langgraph_degrade.texts import Language, Overrides, detect, text
 
 
 def messages_of(state: object) -> Sequence[BaseMessage]:
@@ -46,7 +44,9 @@ def current_turn(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
     return turn[::-1]
 
 
-def repair(messages: Sequence[BaseMessage], language: Language = "en", overrides: Overrides | None = None) -> list[BaseMessage]:
+def repair(
+    messages: Sequence[BaseMessage], language: Language = "en", overrides: Overrides | None = None
+) -> list[BaseMessage]:
     """The same conversation with every tool call answered exactly once, next to its call.
 
     Pairing is by place: ids that a provider uses again in a later round are matched to the nearest call before
@@ -77,7 +77,11 @@ def _results(messages: Sequence[BaseMessage]) -> dict[tuple[int, str], list[Tool
 
 
 def _answers(
-    message: AIMessage, place: int, spare: dict[tuple[int, str], list[ToolMessage]], language: Language, overrides: Overrides | None
+    message: AIMessage,
+    place: int,
+    spare: dict[tuple[int, str], list[ToolMessage]],
+    language: Language,
+    overrides: Overrides | None,
 ) -> Iterator[ToolMessage]:
     for call in _calls(message):
         waiting = spare.get((place, call["id"]))

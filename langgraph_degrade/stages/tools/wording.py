@@ -11,16 +11,15 @@ from langgraph_degrade.texts import text
 if TYPE_CHECKING:
     from langgraph_degrade.engine.plan import Outcome
     from langgraph_degrade.policy import TargetPolicy
-    from langgraph_degrade.texts import Language
-
-Overrides = Mapping[str, Mapping[str, str]]
+    from langgraph_degrade.texts import Language, Overrides
 
 
 def told(outcome: Outcome, policy: TargetPolicy, language: Language, overrides: Overrides) -> str:
     """The text of the tool message."""
     note = text(_key(outcome, policy), language, overrides, **_fields(outcome, policy, language))
-    if outcome.has_value and outcome.value is not None:
-        return f"{note}\n{as_text(outcome.value)}"
+    value = outcome.data if isinstance(outcome.value, bytes | bytearray) else outcome.value
+    if outcome.has_value and value is not None:
+        return f"{note}\n{as_text(value)}"
     return note
 
 

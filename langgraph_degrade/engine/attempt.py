@@ -1,0 +1,133 @@
+"""One attempt: deadline -> admission -> call within its time -> classify -> verdict to the breakers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from langgraph_degrade.engine import ambient
+from langgraph_degrade.engine.cache import is_empty
+from langgraph_degrade.engine.ports import CallTimedOut, NoWorker
+from langgraph_degrade.errors import (
+    BudgetSpent,
+    CircuitOpen,
+    DeadlineExceeded,
+    DegradeError,
+    Overloaded,
+    ToolSchemaError,
+)
+from langgraph_degrade.failures import Failure, classify
+
+if TYPE_CHECKING:
+    from langgraph_degrade.engine.errand import Errand
+    from langgraph_degrade.engine.plan import Reading
+    from langgraph_degrade.engine.ports import Late
+    from langgraph_degrade.engine.target import Target
+
+Attempt = tuple[Any, "Reading | None", Failure | None, float]
+"""What one call gave: the value, its reading, why it failed, and seconds. A bare tuple: it is made on every call."""
+
+REFUSED = frozenset({"open", "shed", "budget"})
+"""Ours: nobody was called."""
+NOT_DONE = frozenset({"rate_limit", "auth", "quota", "bad_request", "not_found", "business", "incompatible", *REFUSED})
+"""The target said no before doing anything; a write that ended so was certainly not done."""
+
+
+async def attempt(errand: Errand, target: Target, fn: Callable[[], Any], *, is_async: bool) -> Attempt:
+    """Call `target` once, if it may be called and there is time; every exit gives the permit back or uses it."""
+    ground = errand.ground
+    started = ground.now()
+    permit = target.admit(started)
+    if permit.__class__ is Failure:
+        return None, None, permit, 0.0
+    limit, own_thread, is_session = target.limit(errand.call, errand.scope, started)
+    if limit is not None and limit <= 0:
+        target.release(permit, started)
+        return None, None, Failure("deadline", reason="no time left", unsent=True), 0.0
+    value = reading = None
+    try:
+        value = await ground.ports.call(
+            fn,
+            is_async=is_async,
+            timeout=limit,
+            own_thread=own_thread,
+            on_late=None if limit is None else partial(_came_late, errand, target),
+            blocked=target.held_the_loop,
+            bulkhead=target.bulkhead,
+        )
+        value, reading, failure = judge(errand, target, value)
+    except Exception as error:
+        if ambient.is_control_flow(error):
+            target.release(permit, started)
+            raise
+        failure = _why(error, target, is_session=is_session)
+    except BaseException:
+        target.release(permit, started)
+        raise
+    ended = ground.now()
+    target.tell(permit, failure, ended)
+    return value, reading, failure, ended - started
+
+
+def judge(errand: Errand, target: Target, value: Any) -> tuple[Any, Reading | None, Failure | None]:
+    """Say whether what came back is a success, or only looks like one (spec F1)."""
+    reader = errand.plan.reader
+    if reader is None:
+        return value, None, classify(value, source=target.source)
+    reading = reader(value)
+    return reading.value, reading, reading.failure
+
+
+def remember(errand: Errand, target: Target, value: Any, reading: Reading | None) -> Any:
+    """Keep a live value as the last good one; returns it as plain data."""
+    data = value if reading is None else reading.data
+    key, cache = errand.call.key, target.cache
+    if key is not None and cache is not None:
+        cache.put(key, (value, data), errand.ground.now(), empty=is_empty(data))
+    return data
+
+
+def certainly_not_done(failure: Failure) -> bool:
+    """Tell of a write that it was refused before anything could have happened: by us, the network, or in so many words."""
+    return failure.unsent or failure.kind in NOT_DONE or failure.status in {429, 503}
+
+
+def as_error(failure: Failure, target: str) -> Exception:
+    """Return the original error where there was one; else the error of this package that says the same."""
+    if failure.kind == "deadline":
+        return DeadlineExceeded(f"{target}: {failure.reason}", target=target)
+    if isinstance(failure.cause, Exception):
+        return failure.cause
+    if failure.kind in {"schema", "empty"}:
+        return ToolSchemaError(f"{target}: {failure.reason}")
+    refusal = {"open": CircuitOpen, "shed": Overloaded, "budget": BudgetSpent}.get(failure.kind)
+    if refusal is None:
+        return DegradeError(f"{target}: {failure.reason or failure.kind}")
+    return refusal(f"{target}: {failure.reason}", target=target, retry_after=failure.retry_after)
+
+
+def _why(error: Exception, target: Target, *, is_session: bool) -> Failure:
+    if isinstance(error, NoWorker):
+        return Failure("shed", reason="no worker free", unsent=True)
+    failure = classify(error, source=target.source) or Failure("unknown", reason=type(error).__name__, cause=error)
+    if not isinstance(error, CallTimedOut):
+        return failure
+    if is_session:  # the request's own time was over, which says nothing about the target (case-B07)
+        return Failure("deadline", reason=f"request out of time after {error.seconds:.3g} s", cause=error)
+    return replace(failure, reason=f"no answer within {error.seconds:.3g} s")
+
+
+def _came_late(errand: Errand, target: Target, late: Late) -> None:
+    """Use what an abandoned call brings home: the newest last good value, or the end of a doubt about a write."""
+    if late.error is None:
+        value, reading, failure = judge(errand, target, late.value)
+        if failure is None:
+            remember(errand, target, value, reading)
+    elif isinstance(late.error, Exception):
+        failure = classify(late.error, source=target.source)
+    else:
+        return
+    if errand.call.on_late is not None:
+        errand.call.on_late(late, failure)

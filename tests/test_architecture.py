@@ -89,7 +89,7 @@ def _may_stay(variable: tuple[str, ast.expr | None]) -> bool:
     bare = name.strip("_")
     called = ast.unparse(value.func) if isinstance(value, ast.Call) else ""
     constant = bare[:1].isupper() or name.startswith("__")
-    return constant or called.endswith(("getLogger", "ContextVar", "TypeVar", "ParamSpec", "frozenset"))
+    return constant or called.endswith(("getLogger", "ContextVar", "TypeVar", "ParamSpec", "frozenset", "getattr"))
 
 
 def test_public_names_are_sorted_and_there():

@@ -54,13 +54,13 @@ class _Builder:
     values: int = 0
 
     def feed(self, event: yaml.Event) -> None:
-        line = event.start_mark.line + 1
+        line = _line(event.start_mark)
         match event:
             case yaml.ScalarEvent():
                 self._count(1, line)
                 self._add(self._scalar(event, line), event.anchor)
             case yaml.AliasEvent():
-                node = self._alias(event.anchor, line)
+                node = self._alias(str(event.anchor), line)
                 self._count(node.size, line)
                 self._add(node, None)
             case yaml.MappingStartEvent() | yaml.SequenceStartEvent():
@@ -78,9 +78,10 @@ class _Builder:
             tag = self.scalars.resolve(yaml.ScalarNode, event.value, implicit)
         if tag == _MERGE:
             return _Node(line, event.value, tag)
-        node = yaml.ScalarNode(tag, event.value, event.start_mark, event.end_mark)
         try:
-            return _Node(line, self.scalars.construct_object(node), tag)
+            return _Node(line, self.scalars.construct_object(yaml.ScalarNode(tag, event.value)), tag)
+        except yaml.YAMLError:
+            raise Refused(Problem("", f"the tag {tag} is not read", _PLAIN_DATA, line)) from None
         except ValueError as error:  # a date that is none, a number of thousands of digits
             reason = str(error).partition(";")[0]
             what = f"{shown(event.value)} cannot be read ({reason})"
@@ -175,15 +176,18 @@ def read(text: str) -> tuple[Any, dict[Place, int]]:
 
 def _syntax(error: yaml.YAMLError, text: str) -> Problem:
     mark: yaml.Mark | None = getattr(error, "problem_mark", None)
-    number = None if mark is None else int(mark.line) + 1
     what = str(getattr(error, "problem", None) or getattr(error, "reason", None) or "not YAML")
-    if "constructor" in what:
-        tag = what.removeprefix("could not determine a constructor for ")
-        return Problem("", f"{tag} is not read", _PLAIN_DATA, number)
     fix = "check indentation, colons and quotes here and just above"
-    if number is not None and any(_TABBED.match(row) for row in text.splitlines()[number - 1 : number]):
+    if mark is None:
+        return Problem("", f"not readable as YAML ({what})", fix)
+    if any(_TABBED.match(row) for row in text.splitlines()[mark.line : mark.line + 1]):
         fix = "indent with spaces, not tabs"
-    return Problem("", f"not readable as YAML ({what})", fix, number)
+    return Problem("", f"not readable as YAML ({what})", fix, _line(mark))
+
+
+def _line(mark: Any) -> int:
+    """Count from 1, as editors do; every event of a parser has a mark."""
+    return int(mark.line) + 1
 
 
 def _too_deep(line: int) -> Refused:

@@ -234,6 +234,11 @@ def test_the_built_in_cell_is_the_documented_one():
     assert EnvelopePolicy().success == (0, "0", 200, "200", "00000", True, "success", "ok")
 
 
+def test_texts_that_are_errors_are_told_by_their_patterns():
+    written = {"tools": {"a": {"text_errors": {"^Error 5..": "server_error", "(?i)no such order": "not_found"}}}}
+    assert Policy.model_validate(written).target("tool:a").text_errors == written["tools"]["a"]["text_errors"]
+
+
 def test_handoff_may_be_written_and_need_not():
     policy = Policy.model_validate({"tools": {"a": {"ladder": ["data", "handoff"]}, "b": {"ladder": []}}})
     assert policy.target("tool:a").ladder == ("data", "handoff")

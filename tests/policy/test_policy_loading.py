@@ -189,6 +189,7 @@ def test_unreadable_json_and_toml_name_file_place_and_fix(write: Write, name: st
 def test_what_is_no_file_is_an_error_and_never_a_wait(tmp_path: Path):
     assert "no such file" in str(refusal(tmp_path / "missing.yaml"))
     assert "no such file" in str(refusal(tmp_path / "na\0me.yaml"))
+    assert "cannot be read (File name too long)" in str(refusal(tmp_path / f"{'x' * 300}.yaml"))
     (tmp_path / "folder.yaml").mkdir()
     assert "not a regular file" in str(refusal(tmp_path / "folder.yaml"))
     os.mkfifo(tmp_path / "pipe.yaml")

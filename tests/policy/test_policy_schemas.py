@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import socket
+import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -117,6 +119,7 @@ def test_known_dialects_are_checked_by_their_own_rules(dialect: str):
         {"$id": "https://example.com/root", "$ref": "part", "$defs": {"x": {"$id": "part", "type": "string"}}},
         {"enum": [{"$ref": "nowhere"}]},
         {"properties": {"$ref": {"type": "string"}}},
+        {"properties": {"a": True}, "additionalProperties": False},
     ],
 )
 def test_references_within_the_schema_are_fine(written: Any):
@@ -164,8 +167,30 @@ def test_a_reference_to_a_server_that_would_answer_is_not_followed(served: tuple
     assert asked == []
 
 
+def test_null_takes_away_the_schema_of_a_weaker_layer():
+    policy = Policy.model_validate(
+        {"defaults": {"result_schema": {}}, "tools": {"a": {"result_schema": None}, "b": {}}}
+    )
+    assert policy.target("tool:a").result_schema is None
+    assert policy.target("tool:b").result_schema == {}
+
+
+def nested(depth: int) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for _ in range(depth):
+        found = {"not": found}
+    return found
+
+
 def test_a_schema_nested_without_end_is_refused():
-    deep: dict[str, Any] = {}
-    for _ in range(200):
-        deep = {"not": deep}
-    assert "nested deeper than 64 levels" in refusal(deep)
+    assert "nested deeper than 64 levels" in refusal(nested(200))
+
+
+def test_a_schema_too_deep_for_what_is_left_of_the_stack_is_refused():
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(len(inspect.stack(0)) + 300)
+    try:
+        text = refusal(nested(60))
+    finally:
+        sys.setrecursionlimit(limit)
+    assert "the schema is nested too deeply" in text

@@ -48,6 +48,6 @@ def _outcome(one: Declared) -> Iterator[Remark]:
         fix = "name a read-back (verify: find_it), or say idempotent: true if doing it twice does no harm"
         yield Remark(one.place, "write-without-verify", why, fix, "note")
     if one.cell.interruptible and not one.wrote("interruptible"):
-        why = "by default a timeout cancels it halfway"
+        why = "if it is async, a timeout cancels it halfway"
         fix = "write interruptible: false to let it finish and catch its late result (true if cancelling is safe)"
         yield Remark(one.place, "write-interruptible", why, fix, "note")

@@ -174,8 +174,8 @@ def middleware(rounds: int) -> Iterator[Row]:
         "LangChain's": Timed(langchains_own()),
     }
     colours = {
-        "sync": time_agents(variants, 3 * rounds),
-        "async": asyncio.run(time_agents_async(variants, 3 * rounds)),
+        "sync": time_agents(variants, rounds),
+        "async": asyncio.run(time_agents_async(variants, rounds)),
     }
     for colour, taken in colours.items():
         note = "two model calls, one tool; inside our hooks"

@@ -65,7 +65,7 @@ def breaker(rounds: int) -> Iterator[Row]:
         assert permit is not None
         one.succeed(permit, now)
 
-    taken = time_calls({"empty": lambda: next(ticks) * 1e-3, "breaker": admit_and_record}, batch=2000, rounds=rounds)
+    taken = time_calls({"empty": lambda: next(ticks) * 1e-3, "breaker": admit_and_record}, batch=250, rounds=rounds)
     yield Row("breaker: admit + record", more(taken, "breaker", "empty") * MICRO, budget=1)
 
 
@@ -83,7 +83,7 @@ def guard_sync(rounds: int) -> Iterator[Row]:
             "hand-over": lambda: hand_over(answer),
             "tenacity + pybreaker": tenacity_and_pybreaker(),
         },
-        batch=200,
+        batch=25,
         rounds=rounds,
     )
     guarded = more(taken, "plain", "bare")
@@ -130,7 +130,7 @@ def guard_async(rounds: int) -> Iterator[Row]:
         "timed": degrader.guard("timed")(aanswer),
         "own task": limited,
     }
-    taken = asyncio.run(time_awaits(variants, batch=200, rounds=rounds))
+    taken = asyncio.run(time_awaits(variants, batch=25, rounds=rounds))
     ratio = f"{times(taken, 'plain', 'bare'):.0f} × the bare call"
     yield Row("guard, async, no timeout", more(taken, "plain", "bare") * MICRO, budget=10, note=ratio)
     task = more(taken, "own task", "bare") * MICRO
@@ -146,7 +146,7 @@ def validation(rounds: int) -> Iterator[Row]:
     ours, theirs = Validator(SCHEMA), jsonschema.Draft202012Validator(SCHEMA)
     assert ours.check(RESULT) is None
     variants = {"ours": lambda: ours.check(RESULT), "theirs": lambda: theirs.is_valid(RESULT)}
-    taken = time_calls(variants, batch=20, rounds=rounds)
+    taken = time_calls(variants, batch=2, rounds=rounds)
     note = f"of `jsonschema`: {median(taken['ours']) * MICRO:.1f} against {median(taken['theirs']) * MICRO:.0f} µs"
     yield Row("result validation, 1 KB", times(taken, "ours", "theirs"), "×", 1 / 25, note)
 

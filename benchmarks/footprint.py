@@ -47,7 +47,7 @@ def imports(rounds: int) -> Iterator[Row]:
     code = "import time; begin = time.perf_counter(); {}; print(time.perf_counter() - begin)"
     ours, theirs = "from langgraph_degrade import Degrader", "import langgraph.graph"
     taken: dict[str, list[float]] = {theirs: [], ours: []}
-    for _ in range(max(1, rounds // 10)):
+    for _ in range(max(1, rounds // 30)):
         for statement, seconds in taken.items():
             command = [sys.executable, "-c", code.format(statement)]
             seconds.append(float(subprocess.run(command, check=True, capture_output=True, text=True).stdout))

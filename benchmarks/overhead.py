@@ -37,7 +37,7 @@ def measure(group: Callable[[int], Iterator[Row]], rounds: int) -> list[Row]:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.overhead", description=__doc__)
     parser.add_argument(
-        "--rounds", type=int, default=100, help="batches of each variant; more on a busy machine (default: 100)"
+        "--rounds", type=int, default=300, help="batches of each variant; more on a busy machine (default: 300)"
     )
     parser.add_argument(
         "--folder", type=Path, default=report.FOLDER, help="where RESULTS.md and results/ are (default: here)"

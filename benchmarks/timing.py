@@ -1,4 +1,4 @@
-"""Ratios that hold on a busy machine: variants take turns in small batches, and the median of the batches is told."""
+"""Ratios that hold on a busy machine: variants take turns in batches shorter than a time slice, and the median is told."""
 
 from __future__ import annotations
 

@@ -1,13 +1,15 @@
 """What the engine asks of a store: claims on writes, and the list of what is unfinished.
 
 A write is claimed *before* it is sent, outside the checkpoint, so that after a lost reply, a crash or a resume
-somebody still knows that it may have happened. `Store.claim` gives a claim in one of three states:
+somebody still knows that it may have happened. `Store.claim` gives a claim in one of four states:
 
     claimed   it is yours: send the write, then settle it as done, failed (certainly not done) or unknown
     done      this very call was answered before: hand out its result, send nothing
+    late      the same write was done after all, after whoever asked for it had been told that nobody knows: say so,
+              settle it as done and send nothing
     unknown   the same write may have happened: look (read back) and settle; until then send nothing
 
-What is known only grows: claimed -> unknown -> failed -> done. A reply that comes in late beats the timeout, and a
+What is known only grows: claimed -> unknown -> failed -> late -> done. A reply that comes in late beats the timeout, and a
 reply beats a read-back that looked too early. A failed claim never stands in anybody's way.
 """
 
@@ -22,8 +24,8 @@ from uuid import UUID, uuid5
 
 from langgraph_degrade.errors import DegradeError
 
-State = Literal["claimed", "unknown", "failed", "done"]
-Settled = Literal["unknown", "failed", "done"]
+State = Literal["claimed", "unknown", "failed", "late", "done"]
+Settled = Literal["unknown", "failed", "late", "done"]
 
 KEEP = 7 * 86400.0
 """Seconds a row is kept (○): longer than a conversation waits for a human, short enough to stay small."""

@@ -59,8 +59,8 @@ async def write(errand: Errand, ledger: Ledger) -> Outcome:
     if claim.state == "done" and errand.plan.target.policy.effect == "write":
         bury(errand)
         return Outcome("ok", claim.result, claim.result, source="replay")
-    if claim.state == "unknown":
-        return await _doubt(errand, ledger, claimed)
+    if claim.state in ("unknown", "late"):
+        return await _sent_before(errand, ledger, claimed)
     errand.call.on_late = partial(_came_late, errand, claimed)
     open_before = bool(errand.scope.context.unfinished)
     token = CURRENT_KEY.set(claim.idempotency_key)
@@ -77,11 +77,13 @@ async def write(errand: Errand, ledger: Ledger) -> Outcome:
     return outcome
 
 
-async def _doubt(errand: Errand, ledger: Ledger, claimed: Claimed) -> Outcome:
-    """The same write was sent before and nobody knows what came of it: look, and send nothing."""
-    seen = await read_back(errand)
+async def _sent_before(errand: Errand, ledger: Ledger, claimed: Claimed) -> Outcome:
+    """The same write was sent before, and whoever asked knows no outcome: say it if there is one by now, and send nothing."""
+    came_late = claimed.claim.state == "late"
+    seen = came_late or await read_back(errand)
     scope, target, at = errand.scope, errand.plan.target, errand.ground.wall()
-    failure = Failure("unknown", reason="same write sent before, outcome unknown", unsent=True)
+    outcome = "reply came late" if came_late else "outcome unknown"
+    failure = Failure("unknown", reason=f"same write sent before, {outcome}", unsent=True)
     event = Event(
         id=scope.next_id(),
         target=target.name,
@@ -96,7 +98,9 @@ async def _doubt(errand: Errand, ledger: Ledger, claimed: Claimed) -> Outcome:
     if seen:
         bury(errand)
         await ledger.settle(errand, claimed, "done")
-        return Outcome("ok", source="verified", failure=failure)
+        done = Outcome("ok", source="verified", failure=failure)
+        await ledger.note(errand, done)
+        return done
     scope.leave(target.name, errand.call.named, is_unknown=True, at=at)
     return Outcome("unknown", failure=failure, source="already_sent")
 
@@ -105,10 +109,12 @@ def _came_late(errand: Errand, claimed: Claimed, late: Late, failure: Failure | 
     """An abandoned write came home after all: now it is known."""
     if failure is not None and not certainly_not_done(failure):
         return
-    claimed.store.settle(claimed.claim, "failed" if failure else "done", None)
+    claimed.store.settle(claimed.claim, "failed" if failure else "late", None)
     if failure is None:
         name = errand.plan.target.name
-        errand.scope.context.finish(item_id(name, errand.call.named))
+        item = item_id(name, errand.call.named)
+        errand.scope.context.finish(item)
+        claimed.store.resolve(item, thread=errand.scope.thread)
         log.warning("%s: the write given up after its timeout was done, %.3g s after it began", name, late.elapsed)
 
 

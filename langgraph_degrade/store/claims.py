@@ -11,27 +11,28 @@ from dataclasses import replace
 
 from langgraph_degrade.engine.store import Claim, ClaimKey, Settled, State
 
-KNOWN: tuple[State, ...] = ("claimed", "unknown", "failed", "done")
+KNOWN: tuple[State, ...] = ("claimed", "unknown", "failed", "late", "done")
 """What is known of a write, in the order in which it grows."""
 
 
 def standing(rows: Sequence[Claim], key: ClaimKey, owner: str) -> Claim | None:
-    """The earlier claim that answers this one, as `done` or `unknown`; None where the write may be sent.
+    """The earlier claim that answers this one, as `done`, `late` or `unknown`; None where the write may be sent.
 
     `rows` are the claims of the same intent, oldest first. The same tool call finds its own row: it is being replayed
     (resume, retry of a node), so a row that was never settled is in doubt whoever made it. Another call finds only
-    doubts (case-W01): next to a done write, or one under way in this process, it is an intentional second one.
+    what its maker has not been told: doubts (case-W01), and writes that came home late. Next to a done one, or one under
+    way in this process, it is an intentional second one.
     """
     alive = [row for row in rows if row.state != "failed"]
     own = [row for row in alive if key.tool_call_id is not None and row.key.tool_call_id == key.tool_call_id]
-    others = [row for row in alive if key.args is not None and _doubtful(row, owner)]
+    others = [row for row in alive if key.args is not None and _untold(row, owner)]
     for row in reversed(own or others):
         return replace(row, state="unknown") if row.state == "claimed" else row
     return None
 
 
-def _doubtful(row: Claim, owner: str) -> bool:
-    return row.state == "unknown" or (row.state == "claimed" and row.owner != owner)
+def _untold(row: Claim, owner: str) -> bool:
+    return row.state in ("unknown", "late") or (row.state == "claimed" and row.owner != owner)
 
 
 def next_ordinal(rows: Sequence[Claim], key: ClaimKey) -> int:

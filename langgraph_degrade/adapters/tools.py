@@ -247,4 +247,4 @@ def visible_args(tool: BaseTool) -> frozenset[str]:
     schema: Any = tool.tool_call_schema
     if isinstance(schema, dict):
         return frozenset(schema.get("properties", ()))
-    return frozenset(getattr(schema, "model_fields", None) or schema.__fields__)  # the latter: pydantic v1
+    return frozenset(schema.model_fields if hasattr(schema, "model_fields") else schema.__fields__)  # pydantic v1

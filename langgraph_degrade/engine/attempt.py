@@ -29,9 +29,7 @@ if TYPE_CHECKING:
 Attempt = tuple[Any, "Reading | None", Failure | None, float]
 """What one call gave: the value, its reading, why it failed, and seconds. A bare tuple: it is made on every call."""
 
-REFUSED = frozenset({"open", "shed", "budget"})
-"""Ours: nobody was called."""
-NOT_DONE = frozenset({"rate_limit", "auth", "quota", "bad_request", "not_found", "business", "incompatible", *REFUSED})
+NOT_DONE = frozenset({"rate_limit", "auth", "quota", "bad_request", "not_found", "business", "incompatible"})
 """The target said no before doing anything; a write that ended so was certainly not done."""
 
 
@@ -53,7 +51,7 @@ async def attempt(errand: Errand, target: Target, fn: Callable[[], Any], *, is_a
             is_async=is_async,
             timeout=limit,
             own_thread=own_thread,
-            on_late=None if limit is None else partial(_came_late, errand, target),
+            on_late=partial(_came_late, errand, target),
             blocked=target.held_the_loop,
             bulkhead=target.bulkhead,
         )
@@ -110,12 +108,14 @@ def as_error(failure: Failure, target: str) -> Exception:
 
 def _why(error: Exception, target: Target, *, is_session: bool) -> Failure:
     if isinstance(error, NoWorker):
-        return Failure("shed", reason="no worker free", unsent=True)
+        return Failure("shed", reason="no worker free", unsent=True, cause=error)
     failure = classify(error, source=target.source) or Failure("unknown", reason=type(error).__name__, cause=error)
     if not isinstance(error, CallTimedOut):
         return failure
     if is_session:  # the request's own time was over, which says nothing about the target (case-B07)
         return Failure("deadline", reason=f"request out of time after {error.seconds:.3g} s", cause=error)
+    if error.queued > 0:  # the target never had its time
+        return Failure("shed", reason=f"waited {error.queued:.3g} of {error.seconds:.3g} s for a worker", cause=error)
     return replace(failure, reason=f"no answer within {error.seconds:.3g} s")
 
 

@@ -35,6 +35,8 @@ from langgraph_degrade.texts import Language
 
 _UNDECLARED = ("effect", "idempotent", "cache", "read_through")
 """What only a tool's own entry (or its metadata) may say: one line in `defaults` must not repeat somebody's refund."""
+_READ_ONLY = frozenset({"cache", "read_through", "params", "endpoints", "offline"})
+"""Whoever writes one of these about a target of his own says that it is read."""
 
 
 class RequestPolicy(Part):
@@ -161,6 +163,8 @@ class Policy(Part):
                 values = {field: value for field, value in values.items() if field not in _UNDECLARED}
             else:
                 values.setdefault("timeout", limits(self.timeouts.tool))
+        elif values.get("effect") is None and entry is not None and entry.model_fields_set & _READ_ONLY:
+            values["effect"] = "read"  # nobody keeps the last good value of a write
         if values.get("effect") != "read":
             values.pop("read_through", None)  # a cache that answers instead of a write would lose it
         for field in ("stages", "scene"):

@@ -326,7 +326,9 @@ def test_a_cancelled_run_is_cancelled(clock: FakeClock) -> None:
 
     async def story() -> None:
         run = asyncio.create_task(agent.ainvoke({"messages": [HumanMessage("hi")]}))
-        await started.wait()
+        reached = asyncio.create_task(started.wait())
+        await asyncio.wait({run, reached}, return_when=asyncio.FIRST_COMPLETED)
+        assert reached.done(), run.exception()
         run.cancel()
         with pytest.raises(asyncio.CancelledError):
             await run

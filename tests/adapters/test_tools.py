@@ -194,7 +194,7 @@ def test_a_late_write_is_reconciled(clock: FakeClock) -> None:
             deadline.wait(0.01)
         assert scope.context.unfinished == []
         replay = ToolResult.of(case.message(refund, sku="SO-1"))
-        assert (replay.status, replay.source) == ("ok", "replay")  # type: ignore[union-attr]
+        assert (replay.status, replay.source) == ("ok", "verified")  # type: ignore[union-attr]
 
 
 @pytest.mark.row("E4")

@@ -24,7 +24,7 @@ from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import SecretStr
 
-from examples.customer_service.endpoint import model_name
+from examples.customer_service.endpoint import model_name, patience
 from examples.customer_service.faults import seconds
 from examples.customer_service.tools import READS, ShopTools
 from langgraph_degrade import Degrader, Policy
@@ -74,7 +74,7 @@ def langchain(services: Services) -> Agent:
     """
     tools = services.shop_tools(timeout=seconds(3)).tools()
     main, backup = (
-        services.chat_model(url, timeout=seconds(15), max_retries=0) for url in (services.model, services.backup)
+        services.chat_model(url, timeout=patience(), max_retries=0) for url in (services.model, services.backup)
     )
     first, longest = seconds(1), seconds(10)  # between attempts: the middleware's own default, and a cap
     retried: list[BaseTool | str] = [*READS, "refund_order"]
@@ -98,7 +98,7 @@ def degraded(services: Services) -> Agent:
     """
     shop = services.shop_tools(timeout=seconds(5))
     main, backup = (
-        services.chat_model(url, timeout=seconds(15), max_retries=0) for url in (services.model, services.backup)
+        services.chat_model(url, timeout=patience(), max_retries=0) for url in (services.model, services.backup)
     )
     degrader = Degrader(Policy.load(POLICY))
     degrader.register(shop.ticket_exists, shop.refund_exists, shop.shipment_exists)

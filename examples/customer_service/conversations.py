@@ -75,7 +75,7 @@ class Conversation:
     turns: tuple[Turn, ...]
 
 
-ZH_AGAIN, EN_AGAIN = "没办成的请重新办理：", "Then please try again: "
+ZH_AGAIN, EN_AGAIN = "那请重新办理：", "Then please try again: "
 
 WANG_NOW = Write("shipment", "DD1030", "订单 DD1030 先发两个", "now")
 WANG_REST = Write("shipment", "DD1030", "订单 DD1030 剩下两个等到货再发", "restock")

@@ -10,6 +10,7 @@ from typing import Any
 
 import httpx
 
+from examples.customer_service.faults import seconds
 from examples.customer_service.rules import Call, Dialogue, next_calls
 from examples.customer_service.server import Reply, Request, Service
 from examples.customer_service.wording import compose
@@ -32,6 +33,11 @@ def model_name() -> str:
     return os.environ.get("OPENAI_MODEL", "gpt-4o-mini") if os.environ.get("OPENAI_API_KEY") else NAME
 
 
+def patience() -> float:
+    """Return the seconds a careful agent waits for its model: 15 in production, and a real model lives in real time."""
+    return 60.0 if os.environ.get("OPENAI_API_KEY") else seconds(15)
+
+
 class StandIn:
     """Answers chat completions by rules, streamed or whole; refuses what OpenAI refuses."""
 
@@ -41,6 +47,10 @@ class StandIn:
     def name(self, request: Request) -> str:  # noqa: ARG002 - one dependency, whatever is asked
         """Say which dependency this is."""
         return self._dependency
+
+    def asked(self, request: Request) -> str:
+        """Say what is asked: whatever the messages, it is the same."""
+        return f"{request.method} {request.path}"
 
     def handle(self, request: Request) -> Reply:
         """Answer one chat completion request."""

@@ -99,15 +99,21 @@ def _calls(entries: Sequence[Entry], longest: float) -> Iterator[str]:
     for entry in entries:
         left = min(99.0, 100 * entry.began / longest)
         width = max(0.5, min(100 - left, 100 * (entry.ended - entry.began) / longest))
-        fault = f"{entry.fault}{', done' if entry.executed else ''}" if entry.fault else "ok"
-        span = (
-            f'<span class="span{" fault" if entry.fault else ""}" style="left:{left:.1f}%;width:{width:.1f}%"></span>'
-        )
+        result = _result(entry)
+        kind = "span" if result == "ok" else "span fault"
+        span = f'<span class="{kind}" style="left:{left:.1f}%;width:{width:.1f}%"></span>'
         title = f"{entry.what}, {entry.began:.2f} to {entry.ended:.2f} s"
         yield (
             f'<div class="call" title="{escape(title)}"><span>{escape(entry.service)} {escape(entry.what.split()[0])}</span>'
-            f'<span class="track">{span}</span><span>{escape(fault)}</span></div>'
+            f'<span class="track">{span}</span><span>{escape(result)}</span></div>'
         )
+
+
+def _result(entry: Entry) -> str:
+    """Say how a call went; "done": the service did what was asked, and the caller could not know."""
+    if entry.fault:
+        return f"{entry.fault}, done" if entry.executed else entry.fault
+    return "ok" if entry.status is None or entry.status < 400 else f"refused, {entry.status}"
 
 
 def _events(exchange: Exchange) -> str:

@@ -52,6 +52,10 @@ class Service(Protocol):
         """Say which dependency this request goes to, for the weather."""
         ...
 
+    def asked(self, request: Request) -> str:
+        """Say what is asked of it, in the same words whichever agent asks."""
+        ...
+
     def handle(self, request: Request) -> Reply:
         """Answer the request."""
         ...
@@ -120,7 +124,7 @@ class _Handler(BaseHTTPRequestHandler):
     do_GET = do_POST = _serve  # noqa: N815 - the names http.server looks up
 
     def _weather(self, service: Service, request: Request) -> None:
-        with self.server.board.call(service.name(request), f"{request.method} {request.path}") as (fault, entry):
+        with self.server.board.call(service.name(request), service.asked(request)) as (fault, entry):
             reply = service.handle(request) if fault is None or fault.executes else None
             entry.executed = reply is not None
             if fault is None and reply is not None:

@@ -41,6 +41,10 @@ class Shop:
         """Say which dependency the request goes to."""
         return self._route(request)[0]
 
+    def asked(self, request: Request) -> str:
+        """Say what is asked: two writes at once are told apart by what they write."""
+        return " ".join([request.method, request.path, *(str(value) for value in (request.body or {}).values())])
+
     def handle(self, request: Request) -> Reply:
         """Answer the request, once per idempotency key."""
         key = request.headers.get("idempotency-key")

@@ -21,7 +21,7 @@ ROWS = {
     "p95_s": "waiting time p95, s",
     "backend_calls": "calls that reached the back ends",
 }
-WIDTH = 100
+WIDTH = 180
 NAMES = {"plain": "plain", "langchain": "LangChain's middleware", "degraded": "langgraph-degrade"}
 
 

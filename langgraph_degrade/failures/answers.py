@@ -16,6 +16,7 @@ from langgraph_degrade.failures.terms import Terms
 from langgraph_degrade.failures.verdicts import Evidence, judge
 
 _STATUS_NAMES: Final = ("status_code", "status", "http_status", "code", "http_code")
+_AIOHTTPS_OWN: Final = frozenset({"HttpProcessingError"})
 _BODY_NAMES: Final = ("_content", "_body", "body", "details", "error")
 """`_content` and `_body` are where httpx, requests, aiohttp and urllib3 keep what they have read; their public
 attributes would read the rest from the socket, or raise."""
@@ -41,6 +42,8 @@ class Answer:
 
 def of_response(response: object) -> Answer | None:
     """Read a response object of httpx, httpx2, requests, urllib3, aiohttp or the standard library."""
+    if not any(cls.__name__.endswith("Response") for cls in type(response).__mro__):
+        return None  # anything else may have attributes that cost, or do, something
     status = _first_status(response, statuses_only=False)
     headers = _headers(response)
     if status is None or headers is None:
@@ -50,7 +53,7 @@ def of_response(response: object) -> Answer | None:
 
 def carried_by(error: BaseException) -> Answer | None:
     """Read the answer an exception was raised about; None where it carries none that failed."""
-    if classes.is_named(error, "aiohttp.HttpProcessingError"):
+    if classes.is_a(error, "aiohttp", _AIOHTTPS_OWN):
         return None  # its `code` is what a server of aiohttp's would answer, nothing that came
     response = _attribute(error, "response")
     if isinstance(response, Mapping):

@@ -30,6 +30,7 @@ _ROOTS: Final[Mapping[str, str]] = {
     "langgraph": "langchain", "anthropic": "openai", "groq": "openai", "cerebras": "openai", "zhipuai": "openai",
     "zai": "openai", "volcenginesdkarkruntime": "openai", "langgraph_sdk": "openai", "litellm": "openai",
     "concurrent": "asyncio", "MySQLdb": "pymysql", "aiomysql": "pymysql", "exceptiongroup": "builtins",
+    "mcp_types": "mcp",
 }  # fmt: skip
 """Packages whose classes are named, and mean, like another's."""
 
@@ -161,9 +162,9 @@ def roots(error: BaseException) -> frozenset[str]:
     return frozenset(map(_root, type(error).__mro__))
 
 
-def is_named(outcome: object, *names: str) -> bool:
-    """Tell whether an object is of a class, or a descendant of one, given as `package.Class`."""
-    return any(f"{_root(cls)}.{cls.__name__}" in names for cls in type(outcome).__mro__)
+def is_a(outcome: object, package: str, names: frozenset[str]) -> bool:
+    """Tell whether an object is of one of a package's classes, or of a descendant of one."""
+    return any(cls.__name__ in names and _root(cls) == package for cls in type(outcome).__mro__)
 
 
 def _root(cls: type) -> str:

@@ -11,6 +11,8 @@ from langgraph_degrade.failures.shapes import Body, is_object
 from langgraph_degrade.failures.terms import Envelope, Source, Terms
 from langgraph_degrade.failures.verdicts import failed
 
+_SDK_ANSWERS = frozenset({"BaseModel"})
+_MCP_RESULTS = frozenset({"CallToolResult"})
 _PLAIN = frozenset((bool, int, float, list, tuple, set, frozenset))
 
 
@@ -95,7 +97,7 @@ def _classify_content(content: object, terms: Terms) -> Failure | None:
 
 def _dumped(outcome: Any) -> Body | None:
     """Turn an SDK's own answer object (OpenAI, Anthropic, an MCP tool result) into the JSON it came from."""
-    if not classes.is_named(outcome, "openai.BaseModel", "mcp.CallToolResult", "mcp_types.CallToolResult"):
+    if not (classes.is_a(outcome, "openai", _SDK_ANSWERS) or classes.is_a(outcome, "mcp", _MCP_RESULTS)):
         return None
     dumped: Body = outcome.model_dump(mode="json", warnings=False)
     return dumped

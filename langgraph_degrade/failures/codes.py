@@ -5,7 +5,7 @@ Moonshot, MiniMax, Qianfan and Baidu AI, Ark, Spark, SiliconFlow, Tencent Cloud,
 Alibaba's Java error codes, one-api, LiteLLM, Slack, GraphQL, OAuth, Stripe) and spec F1, P07, X02.
 
 A code is compared without case, `_`, `-`, and a closing `Error` or `Exception`: `rate_limit_error`, `RateLimitError`
-and `RATE-LIMIT` are one. Of `Throttling.RateQuota` the whole is tried first, then `Throttling`.
+and `RATE-LIMIT` are one. Of `Throttling.RateQuota` the whole is tried first, then `Throttling`, then `RateQuota`.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ _STRONG: Final[Mapping[str, Kind]] = _codes(
     auth="""
         invalid_api_key incorrect_api_key api_key_invalid authentication authentication_failed unauthenticated
         invalid_authentication permission_error permission_denied unauthorized forbidden access_denied access_terminated
-        invalid_token token_invalid expired_token token_expired token_revoked invalid_grant invalid_client
+        invalid_token invalid_access_token access_token_expired token_invalid expired_token token_expired token_revoked invalid_grant invalid_client
         unauthorized_client not_authed invalid_auth account_inactive missing_scope insufficient_scope
         account_deactivated organization_deactivated login_required not_login session_expired invalid_access_key_id
         signature_does_not_match invalid_signature auth_failure unauthorized_operation no_permission
@@ -206,7 +206,10 @@ VENDORS: Final[Mapping[str, Mapping[str, Kind]]] = {
 
 def strong(code: str) -> Kind | None:
     """Tell what a code means, whatever the HTTP status says; None where it is not known."""
-    return _look_up(code, _STRONG) or _by_ending(code)
+    kind = _look_up(code, _STRONG) or _by_ending(code)
+    if kind or weak(code):  # `InvalidParameter.Timeout` is about a parameter
+        return kind
+    return _look_up(code.rpartition(".")[2], _STRONG)
 
 
 def weak(code: str) -> Kind | None:

@@ -20,6 +20,8 @@ from langgraph_degrade.failures.terms import Terms
 from langgraph_degrade.failures.verdicts import Evidence, failed, judge
 
 _LONGEST_CHAIN = 24
+_CONTROL_FLOW: Final = frozenset({"GraphBubbleUp"})
+_RETRIES_SPENT: Final = frozenset({"ResponseError"})
 _DECODERS: Final = (
     "langchain_core.language_models", "langchain_core.outputs", "langchain_core.output_parsers", "langchain_openai",
     "langchain_anthropic", "langchain_google", "langchain_ollama", "langchain_mistralai", "langchain_groq",
@@ -41,7 +43,7 @@ class _Verdict(NamedTuple):
 
 def classify_exception(error: BaseException, terms: Terms) -> Failure | None:
     """Name the kind of an exception; None for LangGraph's control flow, which is no failure."""
-    if classes.is_named(error, "langchain.GraphBubbleUp"):
+    if classes.is_a(error, "langchain", _CONTROL_FLOW):
         return None
     failure = _judge_chain(error, terms) or Failure("unknown", reason=type(error).__name__)
     return replace(failure, cause=error)
@@ -115,7 +117,7 @@ def _answered(error: BaseException, fault: classes.Fault | None, terms: Terms) -
         failure = answers.judge_answer(answer, terms)
         certain = fault is not None and fault.kind == "context_overflow" != failure.kind
         return replace(failure, kind="context_overflow", transient=False) if certain else failure
-    if classes.is_named(error, "urllib3.ResponseError"):  # `too many 503 error responses`: its own retries are spent
+    if classes.is_a(error, "urllib3", _RETRIES_SPENT):  # `too many 503 error responses`: its own retries are spent
         return judge(Evidence(status=texts.status_in(str(error))), terms)
     body = _error_body(error)
     return envelopes.reported(body, terms) if body else None

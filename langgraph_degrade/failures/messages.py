@@ -11,27 +11,28 @@ from langgraph_degrade.failures.terms import Terms
 from langgraph_degrade.failures.turns import Turn, judge_reason, judge_turn
 from langgraph_degrade.failures.verdicts import failed
 
-_RESULTS: Final = ("langchain.ChatResult", "langchain.LLMResult")
-_GENERATIONS: Final = ("langchain.ChatGeneration", "langchain.Generation")
-_AI: Final = "langchain.AIMessage"
-_CHUNK: Final = "langchain.AIMessageChunk"
-_TOOL: Final = "langchain.ToolMessage"
+_RESULTS: Final = frozenset({"ChatResult", "LLMResult"})
+_GENERATIONS: Final = frozenset({"ChatGeneration", "Generation"})
+_CHUNK: Final = frozenset({"AIMessageChunk"})
+_TOOL: Final = frozenset({"ToolMessage"})
+_MESSAGES: Final = _RESULTS | _GENERATIONS | _TOOL | {"AIMessage"}
+_PACKAGE: Final = "langchain"
 _REASONS: Final = ("finish_reason", "stop_reason", "finishReason", "stopReason", "done_reason")
 _ENDS: Final = frozenset((*_REASONS, "status", "done"))
 
 
 def is_message(outcome: object) -> bool:
     """Tell whether an object is one of LangChain's messages, generations or results."""
-    return classes.is_named(outcome, _AI, _TOOL, *_RESULTS, *_GENERATIONS)
+    return classes.is_a(outcome, _PACKAGE, _MESSAGES)
 
 
 def classify_message(outcome: Any, terms: Terms) -> Failure | None:
     """Tell whether a message, generation or result is a success."""
-    if classes.is_named(outcome, *_RESULTS):
+    if classes.is_a(outcome, _PACKAGE, _RESULTS):
         return _classify_result(outcome, terms)
-    if classes.is_named(outcome, _TOOL):
+    if classes.is_a(outcome, _PACKAGE, _TOOL):
         return _classify_tool_message(outcome, terms)
-    if not classes.is_named(outcome, *_GENERATIONS):
+    if not classes.is_a(outcome, _PACKAGE, _GENERATIONS):
         return judge_message(outcome, {}, terms)
     information: Body = outcome.generation_info or {}
     if (message := getattr(outcome, "message", None)) is not None:
@@ -60,7 +61,7 @@ def judge_message(message: Any, information: Body, terms: Terms) -> Failure | No
     if completions.is_error(error := metadata.get("error")):
         return completions.judge_error(error, terms)
     turn = _turn(message, metadata)
-    if classes.is_named(message, _CHUNK) and message.chunk_position != "last":
+    if classes.is_a(message, _PACKAGE, _CHUNK) and message.chunk_position != "last":
         return judge_reason(turn)
     return judge_turn(turn, terms)
 

@@ -7,6 +7,7 @@ A value is an error report when it says so **and carries nothing else**: a job r
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Final
 
 from langgraph_degrade.failures import codes, statuses
@@ -36,13 +37,8 @@ _ERROR_CODE_KEYS: Final = ("errcode", "errCode", "error_code", "errorCode", "err
 _CODE_KEYS: Final = ("code", "Code", "retcode", "ret_code", "result_code", "resultCode", "return_code", "status_code")
 _STATUS_KEYS: Final = ("status_code", "statusCode", "http_status", "httpStatus")
 _NESTED_ERROR: Final = ("Response", "ResponseMetadata")
-SIGNS: Final = frozenset((*_ERROR_KEYS, *_ERROR_CODE_KEYS, *_CODE_KEYS, *_STATUS_KEYS, *_NESTED_ERROR)) | words(
-    "errors success Success ok status base_resp header isError is_error __type data"
-)
-"""A mapping with none of these keys is an ordinary value."""
-
 _NOTHING: Final = words("none null nil ok success 0 false 无 -") | {"", "no error", "no errors"}
-_FINE: Final = words("0 00000 0000 000000 200 201 202 204 20000 success ok true")
+_FINE: Final = _NOTHING | words("00000 0000 000000 200 201 202 204 20000 true")
 _GOOD_NEWS: Final = re.compile(
     r"(?:ok|okay|success(?:ful|fully)?|succeeded|done|.{0,20}成功)[\s!！.。]*", re.IGNORECASE
 )
@@ -55,7 +51,7 @@ _COMPOUND: Final = re.compile(r"_|error$|exception$", re.IGNORECASE)
 
 def is_error_report(body: Body) -> bool:
     """Tell whether a mapping that came with a success says, and says nothing but, that the call failed."""
-    return not SIGNS.isdisjoint(body) and any(rule(body) for rule in _RULES)
+    return any(not signs.isdisjoint(body) and rule(body) for signs, rule in _RULES)
 
 
 def is_null_data(body: Body) -> bool:
@@ -65,7 +61,7 @@ def is_null_data(body: Body) -> bool:
 
 def is_fine(code: object) -> bool:
     """Tell whether a code is one of the usual names of success; no code at all is no error."""
-    return code is None or str(code).strip().casefold() in _FINE | _NOTHING
+    return code is None or str(code).strip().casefold() in _FINE
 
 
 def is_something(value: object) -> bool:
@@ -99,17 +95,17 @@ def _is_call_error(error: object) -> bool:
 
 
 def _is_denial(body: Body) -> bool:
-    denied = any(body.get(key) is False or body.get(key) == "false" for key in ("success", "Success", "ok"))
+    denied = any(body.get(key) is False or body.get(key) == "false" for key in _DENIALS)
     told = _has_message(body, _DESCRIPTION_KEYS) or body.get("data", 0) is None
     return denied and told and _is_about_the_call(body, payload=True)
 
 
 def _is_jsend(body: Body) -> bool:
-    status = body.get("status")
-    if not isinstance(status, str) or not _has_message(body):
+    status = body["status"]
+    if not isinstance(status, str):
         return False
     failed = status.casefold() in {"error", "fail"} or ("_" in status and codes.strong(status) is not None)
-    return failed and _is_about_the_call(body)
+    return failed and _has_message(body) and _is_about_the_call(body)
 
 
 def _has_error_code(body: Body) -> bool:
@@ -125,9 +121,12 @@ def _has_code(body: Body) -> bool:
 
 
 def _has_status(body: Body) -> bool:
-    if any(statuses.is_error(body.get(key)) for key in _STATUS_KEYS):
-        return _is_about_the_call(body, payload=True)
-    return statuses.is_error(body.get("status")) and _has_message(body, _DESCRIPTION_KEYS) and _is_about_the_call(body)
+    return any(statuses.is_error(body.get(key)) for key in _STATUS_KEYS) and _is_about_the_call(body, payload=True)
+
+
+def _is_problem(body: Body) -> bool:
+    failed = statuses.is_error(body["status"])
+    return failed and _has_message(body, _DESCRIPTION_KEYS) and _is_about_the_call(body)
 
 
 def _is_nested(body: Body) -> bool:
@@ -144,17 +143,30 @@ def _is_flagged(body: Body) -> bool:
     return (isinstance(kind, str) and kind.endswith("Exception")) or True in (body.get("isError"), body.get("is_error"))
 
 
-_RULES: Final = (
-    _has_error, _has_errors, _is_denial, _has_error_code, _has_code, _has_status, _is_jsend, _is_nested, _is_flagged,
-)  # fmt: skip
+_DENIALS: Final = words("success Success ok")
+_RULES: Final[tuple[tuple[frozenset[str], Callable[[Body], bool]], ...]] = (
+    (frozenset(_ERROR_KEYS), _has_error),
+    (words("errors"), _has_errors),
+    (_DENIALS, _is_denial),
+    (frozenset(_ERROR_CODE_KEYS), _has_error_code),
+    (frozenset(_CODE_KEYS), _has_code),
+    (frozenset(_STATUS_KEYS), _has_status),
+    (words("status"), _is_problem),
+    (words("status"), _is_jsend),
+    (words("base_resp header") | frozenset(_NESTED_ERROR), _is_nested),
+    (words("isError is_error __type"), _is_flagged),
+)
+"""Each rule with the keys without one of which it can't hold."""
+SIGNS: Final = words("data").union(*(signs for signs, _ in _RULES))
+"""A mapping with none of these keys is an ordinary value."""
 
 
 def _is_about_the_call(body: Body, *, payload: bool = False) -> bool:
     """Tell whether nothing here could be what was asked for; `payload` lets filled payload keys pass."""
     for key, value in body.items():
-        folded = _folded(key)
-        known = folded in _ABOUT or (folded == "id" and "jsonrpc" in body)
-        if not known and (folded not in _PAYLOAD or not (payload or _is_empty(value))):
+        if key in _ABOUT or (folded := _folded(key)) in _ABOUT or (key == "id" and "jsonrpc" in body):
+            continue
+        if folded not in _PAYLOAD or not (payload or _is_empty(value)):
             return False
     return True
 

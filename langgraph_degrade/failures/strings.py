@@ -37,9 +37,11 @@ _SMALL_PAGE = 2000
 _XML_ERROR: Final = re.compile(
     r"\s*(?:<\?xml[^>]{0,100}\?>\s*)?<(?:\w{1,20}:)?(?:Error|ErrorResponse|Fault|Envelope)\b", re.IGNORECASE
 )
-_TELLTALE: Final = re.compile(
-    r'"(?:error\w*|err\w*|code|success|ok|status\w*|data|base_resp|is_?error|choices|candidates)"', re.IGNORECASE
-)
+_TELLTALES: Final = (
+    '"err', '"Err', '"code"', '"Code"', '"success"', '"Success"', '"ok"', '"status', '"data"', '"base_resp"', '"is',
+    '"choices"', '"candidates"', '"Response', '"__type"', '"fault"', '"header"', '"ret', '"result',
+)  # fmt: skip
+"""A JSON text with none of these is not worth parsing."""
 
 
 def classify_text(text: str, terms: Terms) -> Failure | None:
@@ -106,7 +108,11 @@ def _classify_error_text(text: str, terms: Terms) -> Failure | None:
 
 def _classify_json_text(text: str, terms: Terms) -> Failure | None:
     cut = text.count("{") != text.count("}") or text.count("[") != text.count("]")
-    if not cut and terms.envelope is None and (len(text) > _LONGEST_ERROR or not _TELLTALE.search(text)):
+    if (
+        not cut
+        and terms.envelope is None
+        and (len(text) > _LONGEST_ERROR or not any(telltale in text for telltale in _TELLTALES))
+    ):
         return None
     try:
         value = json.loads(text.lstrip("\ufeff"))

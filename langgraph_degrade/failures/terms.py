@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 Source = Literal["tool", "model"]
 
@@ -28,8 +27,7 @@ class Envelope(Protocol):
     def nullable(self) -> bool: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Terms:
+class Terms(NamedTuple):
     """The keywords of `classify`, handed on unchanged."""
 
     source: Source = "tool"

@@ -113,7 +113,12 @@ REQUEST = httpx.Request("GET", "http://shop.test")
         (not_utf8(), "schema", "not decodable", False),
         (httpx.DecodingError("x"), "schema", "not decodable", False),
         (wrong_shape(), "schema", "breaks its schema", False),
-        (errors.ToolSchemaError("price missing", path="$.data.price"), "schema", "breaks its schema at $.data.price", False),
+        (
+            errors.ToolSchemaError("price missing", path="$.data.price"),
+            "schema",
+            "breaks its schema at $.data.price",
+            False,
+        ),
         (OutputParserException("no JSON here"), "schema", "unusable answer", False),
         (langchain_errors.ModelRateLimitError("x"), "rate_limit", "rate limit", False),
         (langchain_errors.ModelAPIError("x"), "server_error", "server error", False),
@@ -158,9 +163,12 @@ def test_every_class_has_its_kind(error: BaseException, kind: str, reason: str, 
 
 
 @pytest.mark.row("F2")
-@pytest.mark.parametrize("wrap", [RuntimeError("x"), Exception("x"), ToolException("x"), OutputParserException("x"), OSError("x")])
 @pytest.mark.parametrize(
-    "fault", [not_json(), not_utf8(), httpx.ReadTimeout("x"), httpx.ConnectError("x"), errors.CircuitOpen("x")],
+    "wrap", [RuntimeError("x"), Exception("x"), ToolException("x"), OutputParserException("x"), OSError("x")]
+)
+@pytest.mark.parametrize(
+    "fault",
+    [not_json(), not_utf8(), httpx.ReadTimeout("x"), httpx.ConnectError("x"), errors.CircuitOpen("x")],
     ids=lambda fault: type(fault).__name__,
 )
 def test_a_wrapper_changes_nothing(wrap: BaseException, fault: BaseException):
@@ -332,7 +340,7 @@ class TestTextForm:
             ("HTTPError('503 Server Error: busy for url: http://shop.test')", "overloaded", 503),
             ("RateLimitError(\"Error code: 429 - {'error': {'code': 'insufficient_quota'}}\")", "quota", 429),
             ("APIStatusError('Error code: 402 - no money')", "quota", 402),
-            ("Traceback (most recent call last):\n  File \"a.py\"\nhttpx.ReadTimeout: timed out", "timeout", None),
+            ('Traceback (most recent call last):\n  File "a.py"\nhttpx.ReadTimeout: timed out', "timeout", None),
             ("SomethingError('x')", "unknown", None),
         ],
     )
@@ -343,7 +351,15 @@ class TestTextForm:
     @pytest.mark.row("F3")
     @pytest.mark.parametrize(
         "text",
-        ["Order(id=1)", "print('Error')", "a (b)", "Stream(x)", "The call raised ReadTimeout('x') twice", "Exceeded", "3 validation steps for you"],
+        [
+            "Order(id=1)",
+            "print('Error')",
+            "a (b)",
+            "Stream(x)",
+            "The call raised ReadTimeout('x') twice",
+            "Exceeded",
+            "3 validation steps for you",
+        ],
     )
     def test_other_texts_are_no_exceptions(self, text: str):
         failure = classify(text)
@@ -469,7 +485,12 @@ class TestDatabases:
         closed = failure_of(outcome_of(lambda: sqlite3.connect(tmp_path / "no" / "such.db")))
         for connection in (writer, other):
             connection.close()
-        assert [busy.kind, double.kind, missing.kind, closed.kind] == ["overloaded", "business", "incompatible", "connection"]
+        assert [busy.kind, double.kind, missing.kind, closed.kind] == [
+            "overloaded",
+            "business",
+            "incompatible",
+            "connection",
+        ]
 
     def test_a_redis_nobody_serves_is_a_refused_connection(self):
         with redis.Redis(port=free_port()) as client:
@@ -501,7 +522,11 @@ class TestLibrariesThatAreNotHere:
             "ResponseMetadata": {"HTTPStatusCode": 400, "HTTPHeaders": {"Retry-After": "4"}},
         }
         failure = failure_of(error, source="model")
-        assert (failure.kind, failure.retry_after, failure.reason) == ("rate_limit", 4.0, "http 400: ThrottlingException")
+        assert (failure.kind, failure.retry_after, failure.reason) == (
+            "rate_limit",
+            4.0,
+            "http 400: ThrottlingException",
+        )
 
     def test_grpc_names_its_status(self):
         class Code:
@@ -515,7 +540,9 @@ class TestLibrariesThatAreNotHere:
 
         assert failure_of(RpcError()).kind == "overloaded"
 
-    @pytest.mark.parametrize(("code", "kind"), [(408, "timeout"), (-32601, "incompatible"), (-32602, "bad_request"), (-32000, "connection")])
+    @pytest.mark.parametrize(
+        ("code", "kind"), [(408, "timeout"), (-32601, "incompatible"), (-32602, "bad_request"), (-32000, "connection")]
+    )
     def test_mcp_speaks_json_rpc(self, code: int, kind: str):
         class ErrorData:
             message = "Timed out while waiting for response"
@@ -564,7 +591,10 @@ def test_a_bare_name_that_means_several_things_means_nothing():
     assert fault_named("NoSuchError") is None
 
 
-@given(st.sampled_from([ValueError, RuntimeError, KeyError, OSError, ToolException, openai.OpenAIError]), st.text(max_size=80))
+@given(
+    st.sampled_from([ValueError, RuntimeError, KeyError, OSError, ToolException, openai.OpenAIError]),
+    st.text(max_size=80),
+)
 def test_an_exceptions_text_is_never_its_reason(kind: type[Exception], text: str):
     failure = failure_of(kind(text))
     assert text not in failure.reason or len(text) < 5 or text in "said by the tool unknown"

@@ -128,7 +128,10 @@ def test_reset_values_tell_their_unit_themselves(value: str, wait: float | None)
             },
             1.0,
         ),
-        ({"anthropic-ratelimit-tokens-reset": "2026-01-01T00:00:20Z", "anthropic-ratelimit-tokens-remaining": "0"}, 20.0),
+        (
+            {"anthropic-ratelimit-tokens-reset": "2026-01-01T00:00:20Z", "anthropic-ratelimit-tokens-remaining": "0"},
+            20.0,
+        ),
         ({"x-rate-limit-reset": str(int(NOW) + 5)}, 5.0),
         ({"ratelimit": "limit=100, remaining=0, reset=50"}, 50.0),
         ({"ratelimit": '"burst";r=0;t=7'}, 7.0),

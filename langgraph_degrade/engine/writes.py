@@ -71,7 +71,9 @@ async def write(errand: Errand, ledger: Ledger) -> Outcome:
         raise
     finally:
         CURRENT_KEY.reset(token)
-    await ledger.settle(errand, claimed, _state(outcome), outcome.data)
+    known = await ledger.settle(errand, claimed, _state(outcome), outcome.data)
+    if known.state == "late":  # its reply came in while we looked
+        return await _sent_before(errand, ledger, Claimed(known, claimed.store))
     if open_before or outcome.status != "ok":
         await ledger.note(errand, outcome)
     return outcome
@@ -159,9 +161,9 @@ class Ledger:
             errand, self._store, lambda store: Claimed(store.claim(key, owner=owner, now=ground.wall()), store)
         )
 
-    async def settle(self, errand: Errand, claimed: Claimed, state: Settled, result: Any = None) -> None:
-        """Say how it ended, where it was claimed."""
-        await self._ask(errand, claimed.store, lambda store: store.settle(claimed.claim, state, result))
+    async def settle(self, errand: Errand, claimed: Claimed, state: Settled, result: Any = None) -> Claim:
+        """Say how it ended, where it was claimed; the claim as it stands now may know more."""
+        return await self._ask(errand, claimed.store, lambda store: store.settle(claimed.claim, state, result))
 
     async def note(self, errand: Errand, outcome: Outcome) -> None:
         """Keep the list of what is unfinished: an item for what was left, none for what is done now."""

@@ -78,7 +78,7 @@ def late(clock: FakeClock) -> Iterator[Callable[[], None]]:
     log.addHandler(home)
 
     def wait() -> None:
-        clock.advance(2.0)
+        clock.sleep(2.0)
         assert home.reached.wait(10)
 
     yield wait
@@ -124,6 +124,13 @@ def test_what_came_home_late_is_no_longer_unfinished(both: Both, clock: FakeCloc
     shop.refund("call-2", order="SO-1002")
     late()
     assert [item["what"] for item in store.unfinished(THREAD)] == ['refund_late(order="SO-1001")']
+
+
+def test_a_reply_that_comes_in_during_the_look_is_told(both: Both, clock: FakeClock, store: Any, late: Any) -> None:
+    shop = Shop(both, clock, store, [Delay(4.5, {"refund": "R-1"})], verify=lambda args, config: late())
+    only = shop.refund("call-1")
+    assert (only.status, only.source) == ("ok", "verified")
+    assert store.unfinished(THREAD) == []
 
 
 @pytest.mark.row("R2")

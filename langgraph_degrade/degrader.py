@@ -5,13 +5,13 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from langgraph_degrade.context import Event, Stage
 from langgraph_degrade.engine.clock import Clock, SystemClock
 from langgraph_degrade.engine.engine import Engine
 from langgraph_degrade.engine.scope import ACTIVE, QueryClass, Scope
-from langgraph_degrade.errors import PolicyError
 from langgraph_degrade.policy import Policy
 from langgraph_degrade.store.memory import MemoryStore
 
@@ -19,16 +19,14 @@ if TYPE_CHECKING:
     from langchain_core.runnables import Runnable
     from langchain_core.tools import BaseTool
     from langgraph.prebuilt.tool_node import ToolNode
+    from pybreaker import CircuitBreaker
 
     from langgraph_degrade.adapters.middleware import DegradeMiddleware
+    from langgraph_degrade.adapters.tools import ToolGuard
     from langgraph_degrade.engine.store import Store
 
 G = TypeVar("G")
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-MOST_TOOLS = 512
-"""Guarded tools kept ○; only agents that make tools per request have more."""
 
 
 class Degrader:
@@ -63,7 +61,6 @@ class Degrader:
         """
         self.policy = policy or Policy()
         self._callables: dict[str, Callable[..., Any]] = {}
-        self._tools: dict[int, tuple[BaseTool, BaseTool]] = {}
         self._engine = Engine(
             self.policy,
             store=store or MemoryStore(),
@@ -100,7 +97,6 @@ class Degrader:
 
         def decorate(fn: F) -> F:
             made = self._engine.target(target, stage=stage, scene=scene)
-            self._check_names(target)
             return guarded(self._engine, made, fn, fallbacks=fallbacks, callables=self._callables)
 
         return decorate
@@ -111,30 +107,19 @@ class Degrader:
         Invoked with a tool call it gives a message with an honest text and the typed result as its artifact
         (`ToolResult.of(message)`); with plain arguments the tool's own value when ok, else the `ToolResult`.
         """
-        from langchain_core.tools import BaseTool
-        from langchain_core.tools import tool as as_tool
+        return self._guard_tool(tool)
 
-        from langgraph_degrade.adapters.declared import declared
-        from langgraph_degrade.adapters.tools import guard_tool
+    @cached_property
+    def _guard_tool(self) -> ToolGuard:
+        from langgraph_degrade.adapters.tools import ToolGuard
 
-        made = tool if isinstance(tool, BaseTool) else as_tool(tool)
-        known = self._tools.get(id(made))
-        if known is not None and known[0] is made:
-            return known[1]
-        name = f"tool:{made.name}"
-        self._check_names(name)
-        target = self._engine.target(name, override=declared(made, self.policy))
-        guarded = guard_tool(self._engine, target, made, self._callables)
-        self._tools[id(made)] = (made, guarded)
-        while len(self._tools) > MOST_TOOLS:
-            self._tools.pop(next(iter(self._tools)))
-        return guarded
+        return ToolGuard(self._engine, self._callables)
 
     def tool_node(self, tools: Sequence[BaseTool | Callable[..., Any]], **options: Any) -> ToolNode:
         """LangGraph's `ToolNode` whose calls degrade one by one: `builder.add_node("tools", degrader.tool_node([…]))`."""
         from langgraph_degrade.adapters.nodes import tool_node
 
-        return tool_node(self, tools, **options)
+        return tool_node(self._engine, self._guard_tool, tools, **options)
 
     def node(
         self,
@@ -154,13 +139,13 @@ class Degrader:
         from langgraph_degrade.adapters.nodes import node
 
         called = name or getattr(fn, "name", None) or name_of(cast("Callable[..., Any]", fn))
-        return node(self, fn, self._engine.target(f"node:{called}", stage=stage, scene=scene), fallbacks)
+        return node(self._engine, fn, self._engine.target(f"node:{called}", stage=stage, scene=scene), fallbacks)
 
     def middleware(self, *, name: str = "degrade") -> DegradeMiddleware:
         """For `create_agent`: `middleware=[degrader.middleware()]`. Put it first, so that it is the outermost."""
         from langgraph_degrade.adapters.middleware import DegradeMiddleware
 
-        return DegradeMiddleware(self, name=name)
+        return DegradeMiddleware(self._engine, self._guard_tool, name=name)
 
     def wrap(self, graph: G, *, answer: Callable[[Any], Any] | None = None) -> G:
         """Give a compiled graph session and user time, and an honest answer where it would crash.
@@ -174,7 +159,36 @@ class Degrader:
         """
         from langgraph_degrade.adapters.wrap import wrap
 
-        return wrap(self, graph, answer)
+        return wrap(self._engine, graph, answer)
+
+    def breaker(self, target: str) -> CircuitBreaker:
+        """The breaker of a target as a `pybreaker.CircuitBreaker`: its state, your listeners, your storage.
+
+        `add_listener` and `use_storage` plug in what you have; `open`, `close` and `half_open` are an operator's hand.
+        Calls don't go through it.
+
+        Example:
+            >>> Degrader().breaker("tool:get_stock").current_state
+            'closed'
+        """
+        return self._engine.target(target).face(self._engine.clock)
+
+    def close(self) -> None:
+        """End the threads that listeners and shared storages run on. Calls still work afterwards."""
+        for target in self._engine.targets().values():
+            target.close_face()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.close()
 
     @contextmanager
     def scope(
@@ -223,13 +237,3 @@ class Degrader:
             yield
         finally:
             scope.query = before
-
-    def _check_names(self, target: str) -> None:
-        policy = self.policy.target(target)
-        wanted = [policy.verify, policy.refresh, policy.offline, *policy.endpoints[1:]]
-        missing = [name for name in wanted if name and name not in self._callables]
-        if missing:
-            raise PolicyError(
-                f"{target}: the policy names {', '.join(missing)}, which nobody registered; "
-                f"call degrader.register({missing[0]}=…) before making the adapter"
-            )

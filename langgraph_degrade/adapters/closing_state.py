@@ -32,7 +32,7 @@ class Ending:
     def __init__(self, graph: Any, config: Any, state: Any, modes: Modes, scope: Scope, key: str) -> None:
         self._graph, self._config, self._state = graph, config, state
         self._modes, self._scope, self._key = modes, scope, key
-        self._policy: Policy = graph._degrader.policy  # noqa: SLF001 - the class `wrap` made
+        self._policy: Policy = graph._engine.policy  # noqa: SLF001 - the class `wrap` made
 
     def chunks(self) -> list[Any]:
         """Keep the ending where the graph has a saver; the chunks the caller asked for."""

@@ -13,7 +13,8 @@ from langgraph_degrade.adapters.tool_calls import ToolCalls
 from langgraph_degrade.context import merge
 
 if TYPE_CHECKING:
-    from langgraph_degrade.degrader import Degrader
+    from langgraph_degrade.adapters.tools import ToolGuard
+    from langgraph_degrade.engine.engine import Engine
 
 
 class DegradeAgentState(AgentState[Any]):
@@ -27,12 +28,12 @@ class DegradeMiddleware(AgentMiddleware[Any, Any, Any]):
 
     state_schema = DegradeAgentState
 
-    def __init__(self, degrader: Degrader, *, name: str = "degrade") -> None:
+    def __init__(self, engine: Engine, guard: ToolGuard, *, name: str = "degrade") -> None:
         """`name` must be unique among an agent's middleware."""
         super().__init__()
         self._name = name
-        self._tools = ToolCalls(degrader)
-        self._models = ModelCalls(degrader)
+        self._tools = ToolCalls(engine, guard)
+        self._models = ModelCalls(engine)
 
     @property
     def name(self) -> str:

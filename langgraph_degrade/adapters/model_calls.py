@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from langchain.agents.middleware.types import ModelRequest
 
-    from langgraph_degrade.degrader import Degrader
+    from langgraph_degrade.engine.engine import Engine
     from langgraph_degrade.engine.target import Target
 
 MODEL_TIME = 30.0
@@ -36,27 +36,25 @@ Response = Any
 class ModelCalls:
     """Wraps every model call of one agent; sync and async differ by one `await`."""
 
-    def __init__(self, degrader: Degrader) -> None:
-        self._degrader = degrader
-        self._engine = degrader._engine  # noqa: SLF001 - adapters are the Degrader's own hands
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
         self._retries = SdkRetries()
 
     def wrap(self, request: ModelRequest, handler: Callable[[ModelRequest], Response]) -> Response:
-        one = _One(self._degrader, request.override(model=self._retries.off(request.model)))
+        one = _One(self._engine, request.override(model=self._retries.off(request.model)))
         return one.response(self._engine.run(one.plan(handler, is_async=False), one.call))
 
     async def awrap(self, request: ModelRequest, handler: Callable[[ModelRequest], Awaitable[Response]]) -> Response:
-        one = _One(self._degrader, request.override(model=self._retries.off(request.model)))
+        one = _One(self._engine, request.override(model=self._retries.off(request.model)))
         return one.response(await self._engine.arun(one.plan(handler, is_async=True), one.call))
 
 
 class _One:
     """One model call."""
 
-    def __init__(self, degrader: Degrader, request: ModelRequest) -> None:
-        self._degrader = degrader
-        self._engine = degrader._engine  # noqa: SLF001
-        self._scope = enter(degrader, request.state)
+    def __init__(self, engine: Engine, request: ModelRequest) -> None:
+        self._engine = engine
+        self._scope = enter(engine, request.state)
         self._mark = self._scope.revision if self._scope else 0
         self._request = self._mended(request)
         self.call = Call((), {}, named={})

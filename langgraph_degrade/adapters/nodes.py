@@ -18,28 +18,31 @@ from langgraph_degrade.stages.closing import closing
 from langgraph_degrade.stages.messages import messages_of
 
 if TYPE_CHECKING:
-    from langgraph_degrade.degrader import Degrader
+    from langgraph_degrade.adapters.tools import ToolGuard
+    from langgraph_degrade.engine.engine import Engine
     from langgraph_degrade.engine.scope import Scope
     from langgraph_degrade.engine.target import Target
 
 Node = Callable[..., Any]
 
 
-def tool_node(degrader: Degrader, tools: Sequence[BaseTool | Callable[..., Any]], **options: Any) -> ToolNode:
+def tool_node(
+    engine: Engine, guard: ToolGuard, tools: Sequence[BaseTool | Callable[..., Any]], **options: Any
+) -> ToolNode:
     """LangGraph's own `ToolNode` with guarded calls; `options` are its own."""
-    calls = ToolCalls(degrader)
+    calls = ToolCalls(engine, guard)
     return ToolNode(tools, wrap_tool_call=calls.wrap, awrap_tool_call=calls.awrap, **options)
 
 
 def node(
-    degrader: Degrader, fn: Node | Runnable[Any, Any], target: Target, fallbacks: Sequence[Node]
+    engine: Engine, fn: Node | Runnable[Any, Any], target: Target, fallbacks: Sequence[Node]
 ) -> Node | Runnable[Any, Any]:
     """`fn` as a node that degrades: same colour, same injected parameters."""
     if isinstance(fn, Runnable):
-        return _runnable_node(degrader, fn, target, fallbacks)
+        return _runnable_node(engine, fn, target, fallbacks)
     refuse_generators(fn)
     is_async = is_async_callable(fn)
-    guarded = _Node(degrader, fn, target, fallbacks, is_async=is_async)
+    guarded = _Node(engine, fn, target, fallbacks, is_async=is_async)
     if is_async:
 
         @functools.wraps(fn)
@@ -56,22 +59,19 @@ def node(
 
 
 def _runnable_node(
-    degrader: Degrader, fn: Runnable[Any, Any], target: Target, fallbacks: Sequence[Node]
+    engine: Engine, fn: Runnable[Any, Any], target: Target, fallbacks: Sequence[Node]
 ) -> Runnable[Any, Any]:
     """A runnable has both colours, so its node has too."""
-    sync = _Node(degrader, fn.invoke, target, fallbacks, is_async=False)
-    both = _Node(degrader, fn.ainvoke, target, fallbacks, is_async=True)
+    sync = _Node(engine, fn.invoke, target, fallbacks, is_async=False)
+    both = _Node(engine, fn.ainvoke, target, fallbacks, is_async=True)
     return RunnableLambda(sync.call, both.acall, name=fn.get_name())
 
 
 class _Node:
     """One guarded node."""
 
-    def __init__(
-        self, degrader: Degrader, fn: Node, target: Target, fallbacks: Sequence[Node], *, is_async: bool
-    ) -> None:
-        self._degrader = degrader
-        self._engine = degrader._engine  # noqa: SLF001 - adapters are the Degrader's own hands
+    def __init__(self, engine: Engine, fn: Node, target: Target, fallbacks: Sequence[Node], *, is_async: bool) -> None:
+        self._engine = engine
         self._target = target
         steps = fallback_steps(
             self._engine, target, [_plain(step, is_async=is_async) for step in fallbacks], is_async=is_async
@@ -87,7 +87,7 @@ class _Node:
         return self._leave(state, scope, mark, await self._engine.arun(self._plan, self._call(state, args, kwargs)))
 
     def _enter(self, state: Any) -> tuple[Scope | None, int]:
-        scope = enter(self._degrader, state)
+        scope = enter(self._engine, state)
         return scope, scope.revision if scope is not None else 0
 
     @staticmethod

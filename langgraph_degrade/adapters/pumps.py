@@ -12,7 +12,7 @@ from langgraph_degrade.engine.ports import CallTimedOut, complete
 from langgraph_degrade.engine.scope import ACTIVE
 
 if TYPE_CHECKING:
-    from langgraph_degrade.degrader import Degrader
+    from langgraph_degrade.engine.engine import Engine
     from langgraph_degrade.engine.scope import Scope
 
 END = object()
@@ -24,8 +24,8 @@ GRACE = 1.0
 class SyncPump:
     """Each step on a worker, all in one context; a step that outlives the user's time is left to itself."""
 
-    def __init__(self, make: Callable[[], Iterator[Any]], degrader: Degrader, scope: Scope) -> None:
-        self._ports = degrader._engine.sync_ports  # noqa: SLF001 - adapters are the Degrader's own hands
+    def __init__(self, make: Callable[[], Iterator[Any]], engine: Engine, scope: Scope) -> None:
+        self._ports = engine.sync_ports
         self._context = contextvars.copy_context()
         self._context.run(ACTIVE.set, scope)
         self._steps = self._context.run(make)
@@ -56,7 +56,7 @@ class SyncPump:
 class AsyncPump:
     """One task drives the whole run, a step each time it is asked; it can be left to itself when time is over."""
 
-    def __init__(self, make: Callable[[], AsyncIterator[Any]], degrader: Degrader, scope: Scope) -> None:  # noqa: ARG002
+    def __init__(self, make: Callable[[], AsyncIterator[Any]], scope: Scope) -> None:
         self._make = make
         self._context = contextvars.copy_context()
         self._context.run(ACTIVE.set, scope)

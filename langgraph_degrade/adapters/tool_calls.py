@@ -21,7 +21,8 @@ from langgraph_degrade.texts import text
 if TYPE_CHECKING:
     from langgraph.prebuilt.tool_node import ToolCallRequest
 
-    from langgraph_degrade.degrader import Degrader
+    from langgraph_degrade.adapters.tools import ToolGuard
+    from langgraph_degrade.engine.engine import Engine
     from langgraph_degrade.engine.scope import Scope
 
 log = logging.getLogger("langgraph_degrade")
@@ -32,16 +33,17 @@ Result = Any  # declared `ToolMessage | Command`; really also lists of both
 class ToolCalls:
     """Wraps every tool call of one node; sync and async differ by one `await`."""
 
-    def __init__(self, degrader: Degrader) -> None:
-        self._degrader = degrader
+    def __init__(self, engine: Engine, guard: ToolGuard) -> None:
+        self._engine = engine
+        self._guard = guard
 
     def wrap(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Result]) -> Result:
-        with _One(self._degrader, request) as call:
+        with _One(self._engine, self._guard, request) as call:
             call.result = handler(call.request)
         return call.update()
 
     async def awrap(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Result]]) -> Result:
-        with _One(self._degrader, request) as call:
+        with _One(self._engine, self._guard, request) as call:
             call.result = await handler(call.request)
         return call.update()
 
@@ -49,13 +51,13 @@ class ToolCalls:
 class _One:
     """One call: joins the request's scope, runs the guarded tool, and never ends the run of its siblings."""
 
-    def __init__(self, degrader: Degrader, request: ToolCallRequest) -> None:
-        self._engine = degrader._engine  # noqa: SLF001 - adapters are the Degrader's own hands
+    def __init__(self, engine: Engine, guard: ToolGuard, request: ToolCallRequest) -> None:
+        self._engine = engine
         self._state = request.state
         self._call = request.tool_call
-        self.scope = enter(degrader, request.state)
+        self.scope = enter(engine, request.state)
         self._mark = self.scope.revision if self.scope else 0
-        self.request = request if request.tool is None else request.override(tool=degrader.tool(request.tool))
+        self.request = request if request.tool is None else request.override(tool=guard(request.tool))
         self.result: Any = None
 
     def __enter__(self) -> Self:
@@ -91,14 +93,14 @@ class _One:
             attach(message, Outcome("rejected", failure=failure), own_artifact=message.artifact is not None)
 
 
-def enter(degrader: Degrader, state: object) -> Scope | None:
+def enter(engine: Engine, state: object) -> Scope | None:
     """The request this node runs in, told which turn, thread and language it is."""
-    scope = degrader._engine.scopes.find()  # noqa: SLF001
+    scope = engine.scopes.find()
     if scope is None:
         return None
     question = last_question(messages_of(state))
     if scope.language is None:
-        configured = degrader.policy.language
+        configured = engine.policy.language
         scope.language = language_of(question) if configured == "auto" else configured
     thread = ambient.configurable().get("thread_id")
     scope.adopt(state, question.id if question else None, None if thread is None else str(thread))

@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool, ToolException
+from langchain_core.tools import tool as as_tool
 from pydantic import ValidationError
 
+from langgraph_degrade.adapters.declared import declared
 from langgraph_degrade.adapters.readers import artifact_reader, reader
 from langgraph_degrade.engine import ambient
 from langgraph_degrade.engine.plan import Call, Outcome, Plan
-from langgraph_degrade.engine.steps import Callables, policy_steps
+from langgraph_degrade.engine.steps import Callables, check_names, policy_steps
 from langgraph_degrade.failures import Failure
 from langgraph_degrade.stages.tools.result import ToolResult
 from langgraph_degrade.stages.tools.wording import told
@@ -130,14 +132,40 @@ class Guard:
         return attach(output, outcome, own_artifact=self._has_artifact)
 
 
-def guard_tool(engine: Engine, target: Target, tool: BaseTool, callables: Callables) -> BaseTool:
-    """A copy of `tool` that goes through the engine."""
-    if isinstance(tool, Guarded):
-        return tool
-    copy = tool.model_copy()
-    object.__setattr__(copy, "__class__", _guarded_class(type(tool)))
-    object.__setattr__(copy, "_degrade", Guard(engine, target, tool, callables))
-    return copy
+MOST_TOOLS = 512
+"""Guarded tools kept ○; only agents that make tools per request have more."""
+
+
+class ToolGuard:
+    """Makes guarded tools, one per tool; the same tool gives the same guarded one."""
+
+    def __init__(self, engine: Engine, callables: Callables) -> None:
+        self._engine = engine
+        self._callables = callables
+        self._made: dict[int, tuple[BaseTool, BaseTool]] = {}
+
+    def __call__(self, tool: BaseTool | Callable[..., Any]) -> BaseTool:
+        """Return `tool` as a copy that goes through the engine; a plain function becomes a tool first."""
+        whole = tool if isinstance(tool, BaseTool) else as_tool(tool)
+        if isinstance(whole, Guarded):
+            return whole
+        known = self._made.get(id(whole))
+        if known is not None and known[0] is whole:
+            return known[1]
+        guarded = self._guarded(whole)
+        self._made[id(whole)] = (whole, guarded)
+        while len(self._made) > MOST_TOOLS:
+            self._made.pop(next(iter(self._made)))
+        return guarded
+
+    def _guarded(self, tool: BaseTool) -> BaseTool:
+        name = f"tool:{tool.name}"
+        target = self._engine.target(name, override=declared(tool, self._engine.policy))
+        check_names(target, self._callables)
+        copy = tool.model_copy()
+        object.__setattr__(copy, "__class__", _guarded_class(type(tool)))
+        object.__setattr__(copy, "_degrade", Guard(self._engine, target, tool, self._callables))
+        return copy
 
 
 class Guarded:

@@ -22,7 +22,7 @@ from langgraph_degrade.engine.ports import CallTimedOut
 from langgraph_degrade.failures import Failure, classify
 
 if TYPE_CHECKING:
-    from langgraph_degrade.degrader import Degrader
+    from langgraph_degrade.engine.engine import Engine
     from langgraph_degrade.engine.scope import Scope
 
 log = logging.getLogger("langgraph_degrade")
@@ -58,13 +58,13 @@ class Linked(RunControl):
 class Wrapped:
     """What `wrap` mixes into a graph's class."""
 
-    _degrader: Degrader
+    _engine: Engine
     _answer: Callable[[Any], Any] | None
 
     def stream(self, input: Any, config: Any = None, **kwargs: Any) -> Iterator[Any]:  # noqa: A002 - LangGraph's name
         """Stream the run; its last word is an honest answer where it could not be finished."""
         run = _Run(self, input, config, kwargs)
-        pump = SyncPump(lambda: super(Wrapped, self).stream(input, config, **run.kwargs), run.degrader, run.scope)  # type: ignore[misc]
+        pump = SyncPump(lambda: super(Wrapped, self).stream(input, config, **run.kwargs), run.engine, run.scope)  # type: ignore[misc]
         try:
             while True:
                 try:
@@ -82,7 +82,7 @@ class Wrapped:
     async def astream(self, input: Any, config: Any = None, **kwargs: Any) -> AsyncIterator[Any]:  # noqa: A002
         """See `stream`."""
         run = _Run(self, input, config, kwargs)
-        pump = AsyncPump(lambda: super(Wrapped, self).astream(input, config, **run.kwargs), run.degrader, run.scope)  # type: ignore[misc]
+        pump = AsyncPump(lambda: super(Wrapped, self).astream(input, config, **run.kwargs), run.scope)  # type: ignore[misc]
         try:
             while True:
                 try:
@@ -105,23 +105,22 @@ class _Run:
 
     def __init__(self, graph: Any, given: Any, config: Any, kwargs: dict[str, Any]) -> None:
         self._graph, self._given, self._config = graph, given, config
-        self.degrader: Degrader = graph._degrader  # noqa: SLF001 - the class `wrap` made
-        self._engine = self.degrader._engine  # noqa: SLF001 - adapters are the Degrader's own hands
-        outer = self._engine.scopes.find()
-        self.scope: Scope = outer or self._engine.scopes.new(bounded=True)
+        self.engine: Engine = graph._engine  # noqa: SLF001 - the class `wrap` made
+        outer = self.engine.scopes.find()
+        self.scope: Scope = outer or self.engine.scopes.new(bounded=True)
         self._owns_scope = outer is None
-        self._ends = self._engine.clock.monotonic() + self.degrader.policy.timeouts.user
+        self._ends = self.engine.clock.monotonic() + self.engine.policy.timeouts.user
         self.modes = Modes(
             kwargs.get("stream_mode") or graph.stream_mode,
             subgraphs=bool(kwargs.get("subgraphs")),
             version=kwargs.get("version", "v1"),
         )
-        control = Linked(kwargs.get("control"), self._engine.clock.monotonic, self.scope.deadline)
+        control = Linked(kwargs.get("control"), self.engine.clock.monotonic, self.scope.deadline)
         self.kwargs = {**kwargs, "stream_mode": self.modes.asked, "control": control}
 
     def user_time(self) -> float:
         """Seconds the user tier leaves."""
-        left: float = self._ends - self._engine.clock.monotonic()
+        left: float = self._ends - self.engine.clock.monotonic()
         return max(0.0, left)
 
     def end(self, error: Exception) -> Ending:
@@ -140,7 +139,7 @@ class _Run:
                 failure.reason or failure.kind,
                 direction="handoff",
                 outcome="answered",
-                at=self._engine.clock.time(),
+                at=self.engine.clock.time(),
                 status=failure.status,
             )
         )
@@ -169,15 +168,15 @@ class _Run:
 
     def close(self) -> None:
         if self._owns_scope:
-            self._engine.scopes.end(self.scope)
+            self.engine.scopes.end(self.scope)
 
 
-def wrap(degrader: Degrader, graph: G, answer: Callable[[Any], Any] | None) -> G:
+def wrap(engine: Engine, graph: G, answer: Callable[[Any], Any] | None) -> G:
     """See `Degrader.wrap`."""
     kind = type(graph)
     if issubclass(kind, Wrapped):
         raise TypeError("this graph is wrapped already")
-    body = {"_degrader": degrader, "_answer": staticmethod(answer) if answer else None}
+    body = {"_engine": engine, "_answer": staticmethod(answer) if answer else None}
     made: Any = type(kind.__name__, (Wrapped, kind), body)
     copy: G = made.__new__(made)
     copy.__dict__.update(graph.__dict__)

@@ -232,7 +232,7 @@ class Breaker:
     def _half_open(self, now: float) -> None:
         elapsed = now - self._opened_at
         demand = self._refused / elapsed if elapsed > 0 else 0.0
-        ramp = Ramp(self._rule, now, demand=demand, lease=self._lease, capacity=self._capacity)
+        ramp = Ramp(self._rule, now, due=self._until, demand=demand, lease=self._lease, capacity=self._capacity)
         self._change("half_open", closed=None, ramp=ramp)
 
     def _close(self) -> None:

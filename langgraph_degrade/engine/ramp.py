@@ -43,16 +43,25 @@ class Ramp:
     """
 
     def __init__(
-        self, rule: BreakerRule, now: float, *, demand: float, lease: float, capacity: float | None = None
+        self, rule: BreakerRule, now: float, *, due: float, demand: float, lease: float, capacity: float | None = None
     ) -> None:
-        """`demand`: calls a second that came while open. `lease`: seconds. `capacity`: calls a second at most."""
+        """Begin now, with the first call.
+
+        Args:
+            rule: how to come back.
+            now: seconds.
+            due: when the open time was over.
+            demand: calls a second that came while it was open.
+            lease: seconds a probe may stay silent.
+            capacity: calls a second at most.
+        """
         self._rule = rule
         self._demand = demand
         self._lease = lease
         self._pace = None if capacity is None else Pace(capacity)
         self._last_step = len(SHARES) - (2 if capacity is None else 1)
         self._width = rule.ramp / len(SHARES)
-        self._started = now  # of the running slice
+        self._started = due if now - due < self._width else now  # of the running slice
         self._offered = self._admitted = 0  # in it
         self._exceeded = False  # more was offered in it than the capacity takes
         self._fitted = True  # nothing was, in the slice before
@@ -138,9 +147,9 @@ class Ramp:
         return worst / results >= rate or self._bad.total() / results >= max(rate, MOSTLY)
 
     def _next_slice(self, now: float, elapsed: float) -> None:
-        # A slice ends with the first call after its time; the next one keeps the beat unless that was long after.
+        # A slice ends with the first call after its time; the next one keeps the beat unless that was a slice later.
         late = elapsed - self._width
-        self._started = now - late if late < self._width / 2 else now
+        self._started = now - late if late < self._width else now
         self._demand = self._offered / elapsed if elapsed > 0 else 0.0
         self._offered = self._admitted = 0
         self._fitted, self._exceeded = not self._exceeded, False

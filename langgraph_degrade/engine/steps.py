@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from langgraph_degrade.engine.plan import LAST_GOOD, Step, is_async_callable
+from langgraph_degrade.errors import PolicyError
 
 if TYPE_CHECKING:
     from langgraph_degrade.engine.engine import Engine
@@ -13,6 +14,18 @@ if TYPE_CHECKING:
     from langgraph_degrade.policy import ParamsPolicy
 
 Callables = Mapping[str, Callable[..., Any]]
+
+
+def check_names(target: Target, callables: Callables) -> None:
+    """Raise `PolicyError` where the policy names a callable that nobody registered."""
+    policy = target.policy
+    wanted = [policy.verify, policy.refresh, policy.offline, *policy.endpoints[1:]]
+    missing = [name for name in wanted if name and name not in callables]
+    if missing:
+        raise PolicyError(
+            f"{target.name}: the policy names {', '.join(missing)}, which nobody registered; "
+            f"call degrader.register({missing[0]}=...) before making the adapter"
+        )
 
 
 def policy_steps(

@@ -14,7 +14,9 @@ from langgraph_degrade.engine.quota import Quota
 from langgraph_degrade.failures import ANSWERS, Failure
 
 if TYPE_CHECKING:
+    from langgraph_degrade.engine.clock import Clock
     from langgraph_degrade.engine.plan import Call
+    from langgraph_degrade.engine.pybreaker_face import PybreakerFace
     from langgraph_degrade.engine.scope import QueryClass, Scope
     from langgraph_degrade.policy import TargetPolicy
 
@@ -48,6 +50,7 @@ class Target:
         self.blocked = 0.0
         """Seconds the event loop was held by this target's blocking `async def`s."""
         self.closed_until = 0.0
+        self._face: PybreakerFace | None = None
         if main is not None:
             main.backups.append(self)
 
@@ -62,9 +65,8 @@ class Target:
 
     def admit(self, now: float) -> Any:
         """Ask for a place: a permit, or the `Failure` that says why not."""
-        if self.backups:
-            for backup in self.backups:
-                backup.offered(now)
+        for backup in self.backups:
+            backup.offered(now)
         if now < self.closed_until:
             return Failure("open", retry_after=self.closed_until - now, reason="asked to be left alone", unsent=True)
         if self.quota is not None and not self.quota.admit(now):
@@ -72,7 +74,26 @@ class Target:
         permit = self.gate.acquire(now)
         if permit is None:
             return Failure("open", retry_after=self.gate.retry_after(now), reason="breaker open", unsent=True)
+        if self._face is not None:
+            self._face.before_call(self.admit)
         return permit
+
+    def face(self, clock: Clock) -> PybreakerFace:
+        """Show the breaker as a `pybreaker.CircuitBreaker`, made on first use (spec B8)."""
+        if self._face is None:
+            from langgraph_degrade.engine.pybreaker_face import PybreakerFace
+
+            rules = self.policy.breakers
+            open_for = max((rule.open_for for rule in rules), default=0.0)
+            self._face = PybreakerFace(self.name, self.gate, clock, open_for=open_for)
+            for breaker in self.breakers:
+                breaker.on_change = self._face.changed
+        return self._face
+
+    def close_face(self) -> None:
+        """End the threads of listeners and storages."""
+        if self._face is not None:
+            self._face.stop()
 
     def offered(self, now: float) -> None:
         """Count a call offered to the main path: this path's quota is a share of those."""
@@ -81,6 +102,8 @@ class Target:
 
     def tell(self, permit: Any, failure: Failure | None, now: float) -> None:
         """The verdict on one call. A business "no" is a target that works (spec F3)."""
+        if self._face is not None:
+            _tell_listeners(self._face, failure)
         if failure is None:
             self.gate.succeed(permit, now)
             return
@@ -128,3 +151,11 @@ class Target:
             wait = QUOTA_CLOSE
         if wait:
             self.closed_until = max(self.closed_until, now + min(wait, LONGEST_CLOSE))
+
+
+def _tell_listeners(face: PybreakerFace, failure: Failure | None) -> None:
+    """As pybreaker would: a business "no" is a success, what is nobody's fault is not told."""
+    if failure is None or failure.kind in ANSWERS:
+        face.success()
+    elif failure.kind in COUNTED:
+        face.failure(failure.cause or RuntimeError(failure.reason))

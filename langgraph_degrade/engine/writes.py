@@ -61,9 +61,14 @@ async def write(errand: Errand, ledger: Ledger) -> Outcome:
         return Outcome("ok", claim.result, claim.result, source="replay")
     if claim.state in ("unknown", "late"):
         return await _sent_before(errand, ledger, claimed)
+    return await _send(errand, ledger, claimed)
+
+
+async def _send(errand: Errand, ledger: Ledger, claimed: Claimed) -> Outcome:
+    """Send a claimed write, and say how it ended, whatever ended it."""
     errand.call.on_late = partial(_came_late, errand, claimed)
     open_before = bool(errand.scope.context.unfinished)
-    token = CURRENT_KEY.set(claim.idempotency_key)
+    token = CURRENT_KEY.set(claimed.claim.idempotency_key)
     try:
         outcome = await walk(errand)
     except BaseException as error:
@@ -71,9 +76,7 @@ async def write(errand: Errand, ledger: Ledger) -> Outcome:
         raise
     finally:
         CURRENT_KEY.reset(token)
-    known = await ledger.settle(errand, claimed, _state(outcome), outcome.data)
-    if known.state == "late":  # its reply came in while we looked
-        return await _sent_before(errand, ledger, Claimed(known, claimed.store))
+    await ledger.settle(errand, claimed, _state(outcome), outcome.data)
     if open_before or outcome.status != "ok":
         await ledger.note(errand, outcome)
     return outcome

@@ -159,10 +159,7 @@ class Policy(Part):
             values |= {field: getattr(layer, field) for field in layer.model_fields_set}
         entry = self.entry(name)
         if name.startswith("tool:"):
-            if entry is None:
-                values = {field: value for field, value in values.items() if field not in _UNDECLARED}
-            else:
-                values.setdefault("timeout", limits(self.timeouts.tool))
+            values = self._as_tool(values, is_declared=entry is not None)
         elif values.get("effect") is None and entry is not None and entry.model_fields_set & _READ_ONLY:
             values["effect"] = "read"  # nobody keeps the last good value of a write
         if values.get("effect") != "read":
@@ -171,6 +168,11 @@ class Policy(Part):
             values.pop(field, None)
         scene = scene or (entry.scene if entry else None)
         return TargetPolicy.model_construct(declared=entry is not None, stage=stage, scene=scene, **values)
+
+    def _as_tool(self, values: dict[str, Any], *, is_declared: bool) -> dict[str, Any]:
+        if is_declared:
+            return {"timeout": limits(self.timeouts.tool)} | values
+        return {field: value for field, value in values.items() if field not in _UNDECLARED}
 
     def layers(self, name: str, *, stage: Stage = "execute", scene: str | None = None) -> Iterator[tuple[Place, Cell]]:
         """List the layers of one cell, weakest first, each with its place in the policy."""

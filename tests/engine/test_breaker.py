@@ -18,7 +18,7 @@ from langgraph_degrade.engine.breaker import COUNTED, Breaker, Permit
 from langgraph_degrade.failures import ANSWERS, BLAMELESS, Kind
 from langgraph_degrade.policy import BreakerRule
 from tests.engine.acid import COOL_DOWN, PATIENTLY, AcidTable, Ignored, Refused, System
-from tests.engine.traffic import Outcome, at_random, feed, opened, run, steadily
+from tests.engine.traffic import Outcome, at_random, feed, run, steadily
 
 ACID = BreakerRule(consecutive=3, min_calls=3, open_for=COOL_DOWN, ramp=COOL_DOWN)
 DEFAULT = BreakerRule()
@@ -204,19 +204,21 @@ def test_a_listener_that_raises_is_logged_without_its_words(caplog: pytest.LogCa
 @pytest.mark.row("B8")
 def test_a_coroutine_collected_in_the_middle_may_give_its_permit_back() -> None:
     """Its `finally` runs in whichever thread allocates next: possibly one that holds this very lock."""
-    breaker = opened()
+    breaker = Breaker(DEFAULT)
+    permit = breaker.acquire(0.0)
+    assert permit is not None
+    inside: list[bool] = []
     done = threading.Event()
 
     def collected(phase: str, _: object) -> None:
-        if phase == "start" and (permit := breaker.acquire(31.0)) is not None:
-            breaker.release(permit, 31.0)
+        if phase == "start":
+            inside.append(breaker._lock._is_owned())  # type: ignore[attr-defined]
+            breaker.release(permit, 0.0)
 
     def busy() -> None:
-        for _ in range(200):
-            permit = breaker.acquire(31.0)
-            if permit is not None:
-                breaker.fail(permit, "timeout", 31.0)
-                breaker.close()
+        for _ in range(100):
+            feed(breaker, "tttttttttt")
+            breaker.close()
         done.set()
 
     thresholds = gc.get_threshold()
@@ -225,6 +227,7 @@ def test_a_coroutine_collected_in_the_middle_may_give_its_permit_back() -> None:
     try:
         threading.Thread(target=busy, daemon=True).start()
         assert done.wait(PATIENTLY)
+        assert any(inside)
     finally:
         gc.set_threshold(*thresholds)
         gc.callbacks.remove(collected)

@@ -42,12 +42,33 @@ def test_a_hundred_threads_at_the_end_of_the_cool_down_get_the_probes_places() -
 def test_probes_that_tell_nothing_are_bounded() -> None:
     breaker = opened(BreakerRule(probes=1))
     asked = 0
-    while (permit := breaker.acquire(30.0)) is not None:
+    while asked < 50 and (permit := breaker.acquire(30.0)) is not None:
         breaker.release(permit, 30.0)
         asked += 1
     assert 3 < asked < 10
     assert breaker.retry_after(30.0) == 30.0
     assert breaker.acquire(60.0) is not None
+
+
+def test_a_verdict_between_is_proof_that_probes_tell_something() -> None:
+    breaker = opened(BreakerRule(probes=1))
+    for number in range(12):
+        permit = breaker.acquire(30.0 + 6 * number)
+        assert permit is not None
+        tell(breaker, permit, "ok" if number == 4 else "neutral", 30.0 + 6 * number)
+        if number == 4:
+            assert breaker.state(60.0) == "half_open"
+            break
+    for number in range(4):
+        permit = breaker.acquire(60.0 + number)
+        assert permit is not None
+        breaker.release(permit, 60.0 + number)
+    assert breaker.state(64.0) == "half_open"
+
+
+def test_neutral_calls_take_their_part_of_a_later_steps_share() -> None:
+    record = run(opened(), steadily(100, 0, 60), lambda at: "ok" if at < 36 else "neutral")
+    assert record.share(37, 60) == pytest.approx(0.25, abs=0.02)
 
 
 def test_silent_probes_are_bounded_too() -> None:
@@ -69,6 +90,23 @@ def test_what_comes_after_the_lease_is_nobodys(result: Outcome) -> None:
     tell(breaker, lost, result, 31.0 + LEASE)
     assert breaker.state(31.0 + LEASE) == "half_open"
     assert breaker.acquire(31.0 + LEASE) is None  # the successor still holds the place
+
+
+@pytest.mark.parametrize("result", ["ok", "timeout"])
+def test_not_even_when_nobody_asked_meanwhile(result: Outcome) -> None:
+    breaker = opened(BreakerRule(probes=1, ramp=0))
+    for _ in range(3):
+        lost = breaker.acquire(30.0)
+        assert lost is not None
+        tell(breaker, lost, result, 30.0 + LEASE)
+        assert breaker.state(30.0 + LEASE) == "half_open"
+
+
+def test_a_lease_is_at_least_as_long_as_the_open_time() -> None:
+    breaker = opened(BreakerRule(probes=1, open_for=90))
+    assert breaker.acquire(90.0) is not None
+    assert breaker.acquire(90.0 + 89.0) is None
+    assert breaker.acquire(90.0 + 90.0) is not None
 
 
 def test_a_lease_is_given_back_once() -> None:
@@ -119,8 +157,19 @@ def test_a_failure_before_the_break_is_no_reason_for_the_next_one() -> None:
     breaker = Breaker(DEFAULT)
     feed(breaker, "tttttttttt")
     breaker.close()
-    feed(breaker, "...tt")
+    feed(breaker, "...ttt")
     assert breaker.state(0.0) == "closed"
+
+
+def test_late_failures_of_an_older_generation_open_nothing() -> None:
+    breaker = Breaker(DEFAULT)
+    slow = [breaker.acquire(0.0) for _ in range(50)]
+    breaker.open(1.0)
+    breaker.close()
+    for permit in slow:
+        assert permit is not None
+        breaker.fail(permit, "timeout", 2.0)
+    assert breaker.state(2.0) == "closed"
 
 
 @pytest.mark.case("case-B13")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from itertools import pairwise
+from itertools import count, pairwise
 from random import Random
 
 import pytest
@@ -34,6 +34,27 @@ def test_nothing_is_refused_a_minute_after_the_fault_whatever_the_traffic(rate: 
 
 @pytest.mark.parametrize("rate", [0.5, 1, 10, 100])
 @pytest.mark.parametrize("seed", range(3))
+def test_a_quiet_target_closes_too_without_waiting_for_many_calls() -> None:
+    record = comes_back(0.1, end=29.0, latency=0.2)
+    assert record.changes[-1][1] == "closed"
+    assert record.changes[-1][0] < 29 + 75
+    assert record.count(record.refused, 30.0, 140) == 0
+
+
+@pytest.mark.parametrize("rate", [0.1, 10])
+def test_a_rate_that_stays_where_it_must_not_be_opens_it_again(rate: float) -> None:
+    """Not good enough to go on, and not for ever on trial: three of ten calls fail, in a later step."""
+    numbers = count()
+
+    def outcome(at: float) -> Outcome:
+        if at < 65:
+            return "ok"
+        return "timeout" if next(numbers) % 10 in {2, 5, 9} else "ok"
+
+    record = run(opened(BreakerRule(open_for=60)), steadily(rate, 0, 600), outcome)
+    assert [state for _, state in record.changes][:2] == ["half_open", "open"]
+
+
 def test_nor_is_it_with_slow_calls_that_come_in_bunches(rate: float, seed: int) -> None:
     assert max(comes_back(rate, end=40.0, latency=3.0, jitter=seed).refused) <= 100.0
 
@@ -123,6 +144,12 @@ def test_it_closes_once_the_traffic_fits_the_capacity() -> None:
     record = run(opened(capacity=100.0), iter(arrivals()), lambda _: "ok", latency=0.05)
     assert [state for _, state in record.changes] == ["half_open", "closed"]
     assert 100 < record.changes[-1][0] < 113
+
+
+def test_traffic_that_fits_the_capacity_is_whole_again_in_the_last_step() -> None:
+    record = run(opened(capacity=150.0), at_random(60, 0, 80, seed=3), lambda _: "ok", latency=0.05)
+    assert max(record.refused) <= 30 + 24.1
+    assert record.changes[-1][1] == "closed"
 
 
 def test_without_a_ramp_it_closes_on_results_alone() -> None:

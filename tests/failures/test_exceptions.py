@@ -79,7 +79,7 @@ REQUEST = httpx.Request("GET", "http://shop.test")
     ("error", "kind", "reason", "unsent"),
     [
         (TimeoutError(), "timeout", "timeout", False),
-        (asyncio.TimeoutError(), "timeout", "timeout", False),
+        (TimeoutError(), "timeout", "timeout", False),
         (httpx.ConnectTimeout("x"), "timeout", "connect timeout", True),
         (httpx2.PoolTimeout("x"), "timeout", "pool timeout", True),
         (httpx.ReadTimeout("x"), "timeout", "read timeout", False),

@@ -56,7 +56,6 @@ TRUE: list[tuple[str, str, dict[str, Any]]] = [
     ("write-without-verify", "tools.a", tool(effect="write", interruptible=False)),
     ("write-interruptible", "tools.a", tool(effect="write", verify="find_it")),
     ("no-effect", "tools.a", tool()),
-    ("no-effect", "targets.a", {"targets": {"a": {"cache": {"ttl": 60, "scope": ["u"]}}}}),
     ("cache-without-scope", "tools.a.cache", tool(**READ, cache={"ttl": 60})),
     ("cache-without-scope", "tools.a.read_through", tool(**READ, read_through={"ttl": 60})),
     (
@@ -117,6 +116,7 @@ UNTRUE: list[tuple[str, dict[str, Any]]] = [
     ("write-interruptible", tool(effect="write", interruptible=True)),
     ("no-effect", tool(**READ)),
     ("no-effect", {"scenes": {"s": READ}, **tool(scene="s")}),
+    ("no-effect", {"targets": {"a": {"cache": {"ttl": 60, "scope": ["u"]}}}}),
     ("cache-without-scope", tool(**READ, cache={"ttl": 60, "scope": ["user_id"]})),
     ("cache-without-scope", tool(**READ, cache={"ttl": 60, "scope": "shared"})),
     ("shared-personal", {"tools": {"get_stock": {**READ, "cache": {"ttl": 60, "scope": "shared"}}}}),

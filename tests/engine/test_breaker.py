@@ -150,7 +150,7 @@ def test_retry_after_tells_when_asking_may_help() -> None:
     assert breaker.retry_after(31.0) == 0.0
     assert breaker.state(31.0) == "half_open"  # before anybody called
     breaker.acquire(31.0)
-    assert breaker.retry_after(33.0) == 4.0  # the next slice
+    assert breaker.retry_after(33.0) == 3.0  # the next slice, on the beat of the open time
 
 
 @pytest.mark.row("B8")

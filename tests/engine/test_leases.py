@@ -9,7 +9,7 @@ import pytest
 from langgraph_degrade.engine.breaker import LEASE, Breaker, Permit
 from langgraph_degrade.policy import BreakerRule
 from tests.engine.acid import PATIENTLY
-from tests.engine.traffic import Outcome, feed, opened, tell
+from tests.engine.traffic import Outcome, feed, opened, run, steadily, tell
 
 pytestmark = pytest.mark.row("B4")
 
@@ -50,20 +50,14 @@ def test_probes_that_tell_nothing_are_bounded() -> None:
     assert breaker.acquire(60.0) is not None
 
 
-def test_a_verdict_between_is_proof_that_probes_tell_something() -> None:
+def test_a_verdict_between_shows_that_probes_do_tell_something() -> None:
     breaker = opened(BreakerRule(probes=1))
-    for number in range(12):
-        permit = breaker.acquire(30.0 + 6 * number)
+    told: list[tuple[float, Outcome]] = [*[(30.0, "neutral")] * 4, (30.0, "ok"), *[(37.0, "neutral")] * 4]
+    for now, result in told:
+        permit = breaker.acquire(now)
         assert permit is not None
-        tell(breaker, permit, "ok" if number == 4 else "neutral", 30.0 + 6 * number)
-        if number == 4:
-            assert breaker.state(60.0) == "half_open"
-            break
-    for number in range(4):
-        permit = breaker.acquire(60.0 + number)
-        assert permit is not None
-        breaker.release(permit, 60.0 + number)
-    assert breaker.state(64.0) == "half_open"
+        tell(breaker, permit, result, now)
+    assert breaker.state(37.0) == "half_open"
 
 
 def test_neutral_calls_take_their_part_of_a_later_steps_share() -> None:

@@ -10,7 +10,7 @@ not ours (rubbish, an older or a newer version) is read as far as it makes sense
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any, Literal
 
@@ -77,6 +77,8 @@ class Unfinished:
     what: str
     """What was asked, for the user: the tool and its arguments, redacted and capped."""
     state: Literal["not_done", "unknown"] = "not_done"
+    is_read: bool = False
+    """Only something to look up: nothing was lost by not doing it, and nobody needs to submit it again."""
     queued: bool = False
     """Durably queued: only then may an answer say "we will finish it" (spec A4)."""
     turn: str = ""
@@ -108,9 +110,14 @@ class DegradeContext:
         """The context stored in `state`: a graph's state (mapping or object) or a bare `degrade` dict."""
         if isinstance(state, Mapping):
             stored: object = state.get("degrade", state if _is_ours(state) else None)
+            messages: object = state.get("messages")
         else:
-            stored = getattr(state, "degrade", None)
-        return cls(stored)
+            stored, messages = getattr(state, "degrade", None), getattr(state, "messages", None)
+        context = cls(stored)
+        turn = turn_of(messages)
+        if turn is not None and context.turn[1]:
+            context.begin(turn)  # a healthy turn writes nothing: what stands there may be an earlier one's
+        return context
 
     @property
     def turn(self) -> tuple[int, str]:
@@ -246,6 +253,16 @@ class DegradeContext:
     def _join(self, change: State) -> None:
         self._state = merge(self._state, {**_EMPTY(), "turn": self._state["turn"], **change})
         self._revision += 1
+
+
+def turn_of(messages: object) -> str | None:
+    """Return the id of the message the current turn began with: the same on every worker and after every resume."""
+    if isinstance(messages, Sequence):
+        for message in reversed(messages):
+            if getattr(message, "type", None) == "human":
+                name = getattr(message, "id", None)
+                return str(name) if name else None
+    return None
 
 
 def _EMPTY() -> State:  # noqa: N802 - reads as the constant it would be if dicts were frozen

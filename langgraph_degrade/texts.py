@@ -127,6 +127,10 @@ TEXTS: Mapping[str, Mapping[Language, str]] = {
         "en": "from {age} ago, may be out of date",
         "zh": "{age}前的数据，可能已过时",
     },
+    "answer.not_found_out": {
+        "zh": "「{what}」暂时查不到。",
+        "en": "Not available at the moment: “{what}”.",
+    },
     "answer.unfinished_queued": {
         "en": "Not done yet[: “{what}”]. It is queued and we will finish it; you need not submit it again.",
         "zh": "[「{what}」]尚未完成，已进入处理队列，我们会继续办理，您无需重复提交。",

@@ -11,6 +11,7 @@ from langchain_core.messages import ToolMessage
 from langgraph.types import Command
 
 from langgraph_degrade.adapters.tools import attach
+from langgraph_degrade.context import turn_of
 from langgraph_degrade.engine import ambient
 from langgraph_degrade.engine.plan import Outcome
 from langgraph_degrade.failures import Failure
@@ -98,12 +99,13 @@ def enter(engine: Engine, state: object) -> Scope | None:
     scope = engine.scopes.find()
     if scope is None:
         return None
-    question = last_question(messages_of(state))
+    messages = messages_of(state)
+    question = last_question(messages)
     if scope.language is None:
         configured = engine.policy.language
         scope.language = language_of(question) if configured == "auto" else configured
     thread = ambient.configurable().get("thread_id")
-    scope.adopt(state, question.id if question else None, None if thread is None else str(thread))
+    scope.adopt(state, turn_of(messages), None if thread is None else str(thread))
     return scope
 
 

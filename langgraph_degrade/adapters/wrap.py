@@ -16,10 +16,11 @@ from langgraph.runtime import RunControl
 from langgraph_degrade.adapters.closing_state import Ending
 from langgraph_degrade.adapters.pumps import END, AsyncPump, SyncPump
 from langgraph_degrade.adapters.stream_modes import Modes
-from langgraph_degrade.context import Event
+from langgraph_degrade.context import Event, turn_of
 from langgraph_degrade.engine import ambient
 from langgraph_degrade.engine.ports import CallTimedOut
 from langgraph_degrade.failures import Failure, classify
+from langgraph_degrade.stages.messages import messages_of
 
 if TYPE_CHECKING:
     from langgraph_degrade.engine.engine import Engine
@@ -129,7 +130,8 @@ class _Run:
             raise error
         key, failure = self._why(error)
         log.error("run of %s ended by %s", self._graph.get_name(), failure.kind, exc_info=error)
-        scope = self.scope
+        scope, state = self.scope, self._known_state()
+        scope.adopt(state, turn_of(messages_of(state)), None)
         scope.record(
             Event(
                 scope.next_id(),
@@ -143,7 +145,7 @@ class _Run:
                 status=failure.status,
             )
         )
-        return Ending(self._graph, self._config, self._known_state(), self.modes, scope, key)
+        return Ending(self._graph, self._config, state, self.modes, scope, key)
 
     def _known_state(self) -> Any:
         if self.modes.state is not None:

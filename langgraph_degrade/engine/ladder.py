@@ -58,7 +58,8 @@ def bury(errand: Errand) -> None:
     """Close the unfinished item of the same thing asked before; now it is done."""
     open_items = errand.scope.context.unfinished if errand.scope.touched else ()
     if open_items:
-        name = item_id(errand.plan.target.name, errand.call.named)
+        target = errand.plan.target
+        name = item_id(target.name, target.intent(errand.call))
         if any(item["id"] == name for item in open_items):
             errand.scope.context.finish(name)
 
@@ -258,9 +259,7 @@ class _Descent:
     def _leave(self, status: Status) -> None:
         """Note what the user did not get (spec R2)."""
         if self._plan.leaves_items:
-            self._scope.leave(
-                self._target.name, self._call.named, is_unknown=status == "unknown", at=self._ground.wall()
-            )
+            self._scope.leave(self._target, self._call, is_unknown=status == "unknown", at=self._ground.wall())
 
     def _outcome(self, status: Status, value: Any = None, data: Any = None, **how: Any) -> Outcome:
         failure = self._first

@@ -18,6 +18,8 @@ from langgraph_degrade.engine import ambient
 from langgraph_degrade.engine.items import describe, item_id
 
 if TYPE_CHECKING:
+    from langgraph_degrade.engine.plan import Call
+    from langgraph_degrade.engine.target import Target
     from langgraph_degrade.policy import RequestPolicy
 
 ACTIVE: ContextVar[Scope | None] = ContextVar("langgraph_degrade_scope", default=None)
@@ -145,14 +147,15 @@ class Scope:
         self.context.raise_to(LEVELS["handoff"], max_depth=self.max_depth + len(LEVELS))
         self.reach(stage, "handoff")
 
-    def leave(self, target: str, named: Mapping[str, Any], *, is_unknown: bool, at: float) -> None:
+    def leave(self, target: Target, call: Call, *, is_unknown: bool, at: float) -> None:
         """Note something the user asked for and did not, or not surely, get (spec R2)."""
         self.context.add_unfinished(
             Unfinished(
-                id=item_id(target, named),
-                target=target,
-                what=describe(target, named),
+                id=item_id(target.name, target.intent(call)),
+                target=target.name,
+                what=describe(target.name, call.named),
                 state="unknown" if is_unknown else "not_done",
+                is_read=target.is_read,
                 turn=self.context.turn[1],
                 at=at,
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from langgraph_degrade.context import Stage
@@ -118,6 +119,11 @@ class Target:
     def release(self, permit: Any, now: float) -> None:
         """No verdict: cancelled, interrupted, or nobody's fault."""
         self.gate.release(permit, now)
+
+    def intent(self, call: Call) -> Mapping[str, Any]:
+        """The arguments that make two calls the same wish: those the policy names, else all of them (case-W01)."""
+        names = self.policy.intent
+        return {name: call.named.get(name) for name in names} if names else call.named
 
     def configured(self, call: Call, query: QueryClass) -> float | None:
         """Seconds the policy gives this call by its query class (spec T6); None where it gives none."""

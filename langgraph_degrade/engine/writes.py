@@ -106,7 +106,7 @@ async def _sent_before(errand: Errand, ledger: Ledger, claimed: Claimed) -> Outc
         done = Outcome("ok", source="verified", failure=failure)
         await ledger.note(errand, done)
         return done
-    scope.leave(target.name, errand.call.named, is_unknown=True, at=at)
+    scope.leave(target, errand.call, is_unknown=True, at=at)
     return Outcome("unknown", failure=failure, source="already_sent")
 
 
@@ -117,7 +117,7 @@ def _came_late(errand: Errand, claimed: Claimed, late: Late, failure: Failure | 
     claimed.store.settle(claimed.claim, "failed" if failure else "late", None)
     if failure is None:
         name = errand.plan.target.name
-        item = item_id(name, errand.call.named)
+        item = item_id(name, errand.plan.target.intent(errand.call))
         errand.scope.context.finish(item)
         claimed.store.resolve(item, thread=errand.scope.thread)
         log.warning("%s: the write given up after its timeout was done, %.3g s after it began", name, late.elapsed)
@@ -150,7 +150,7 @@ class Ledger:
         thread = scope.thread or ambient.configurable().get("thread_id")
         if thread is None:
             return None
-        args = canonical(call.named)
+        args = canonical(plan.target.intent(call))
         key = ClaimKey(
             thread=str(thread),
             turn=scope.context.turn[1],
@@ -171,7 +171,7 @@ class Ledger:
     async def note(self, errand: Errand, outcome: Outcome) -> None:
         """Keep the list of what is unfinished: an item for what was left, none for what is done now."""
         plan, call, scope, ground = errand
-        name, thread = item_id(plan.target.name, call.named), scope.thread
+        name, thread = item_id(plan.target.name, plan.target.intent(call)), scope.thread
         if thread is None:
             return
         if outcome.status == "ok":

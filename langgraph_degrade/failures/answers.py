@@ -12,12 +12,13 @@ from typing import Any, Final, cast
 
 from langgraph_degrade.failures import classes, reports, statuses
 from langgraph_degrade.failures.failure import Failure
+from langgraph_degrade.failures.shapes import attribute, is_object
 from langgraph_degrade.failures.terms import Terms
 from langgraph_degrade.failures.verdicts import Evidence, judge
 
 _STATUS_NAMES: Final = ("status_code", "status", "http_status", "code", "http_code")
 _AIOHTTPS_OWN: Final = frozenset({"HttpProcessingError"})
-_BODY_NAMES: Final = ("_content", "_body", "body", "details", "error")
+_BODY_NAMES: Final = ("_content", "_body", "body", "details", "detail", "error", "description", "message")
 """`_content` and `_body` are where httpx, requests, aiohttp and urllib3 keep what they have read; their public
 attributes would read the rest from the socket, or raise."""
 LARGEST: Final = 256 * 1024
@@ -48,16 +49,18 @@ def of_response(response: object) -> Answer | None:
     headers = _headers(response)
     if status is None or headers is None:
         return None
-    return Answer(status, headers, decoded(_first(response, _BODY_NAMES[:2])))
+    content = _first(response, _BODY_NAMES[:2])
+    too_large = isinstance(content, bytes) and len(content) > LARGEST and not statuses.is_failure(status)
+    return Answer(status, headers, None if too_large else decoded(content))
 
 
 def carried_by(error: BaseException) -> Answer | None:
     """Read the answer an exception was raised about; None where it carries none that failed."""
     if classes.is_a(error, "aiohttp", _AIOHTTPS_OWN):
         return None  # its `code` is what a server of aiohttp's would answer, nothing that came
-    response = _attribute(error, "response")
-    if isinstance(response, Mapping):
-        return _of_botocore(cast("Mapping[str, Any]", response))
+    response = attribute(error, "response")
+    if is_object(response):
+        return _of_botocore(response)
     answer = of_response(response) if response is not None else None
     if answer is not None and statuses.is_failure(answer.status or 0):
         return answer if answer.body is not None else Answer(answer.status, answer.headers, _body_of(error))
@@ -81,7 +84,7 @@ def decoded(content: object) -> object:
         return content
     try:
         return json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         return content
 
 
@@ -104,23 +107,23 @@ def _of_botocore(response: Mapping[str, Any]) -> Answer | None:
 
 def _first_status(holder: object, *, statuses_only: bool) -> int | None:
     for name in _STATUS_NAMES:
-        value = _attribute(holder, name)
+        value = attribute(holder, name)
         if isinstance(value, int) and not isinstance(value, bool) and (statuses.is_error(value) or not statuses_only):
             return int(value)
     return None
 
 
 def _grpc_status(error: BaseException) -> int | None:
-    code = _attribute(error, "code")
+    code = attribute(error, "code")
     if not callable(code) or "grpc" not in classes.roots(error):
         return None
-    name = _attribute(cast("Callable[[], object]", code)(), "name")
+    name = attribute(cast("Callable[[], object]", code)(), "name")
     return _GRPC.get(name) if isinstance(name, str) else None
 
 
 def _headers(holder: object) -> Mapping[str, str] | None:
-    headers = _attribute(holder, "headers")
-    items = _attribute(headers, "items")
+    headers = attribute(holder, "headers")
+    items = attribute(headers, "items")
     if not callable(items):
         return None
     return {str(name).lower(): str(value) for name, value in cast("Callable[[], Any]", items)()}
@@ -131,13 +134,5 @@ def _body_of(error: BaseException) -> object:
 
 
 def _first(holder: object, names: tuple[str, ...]) -> object:
-    values = (_attribute(holder, name) for name in names)
+    values = (attribute(holder, name) for name in names)
     return next((value for value in values if value is not None and value is not False), None)
-
-
-def _attribute(holder: object, name: str) -> object:
-    """Read an attribute that may be a property with opinions: httpx raises from `.request`, urllib3 reads in `.data`."""
-    try:
-        return getattr(holder, name, None)
-    except Exception:
-        return None

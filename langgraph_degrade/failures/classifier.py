@@ -7,7 +7,7 @@ from typing import Any
 from langgraph_degrade.failures import answers, classes, completions, envelopes, messages, statuses, streams, strings
 from langgraph_degrade.failures.exceptions import classify_exception
 from langgraph_degrade.failures.failure import Failure
-from langgraph_degrade.failures.shapes import Body, is_object
+from langgraph_degrade.failures.shapes import Body, is_json, is_object
 from langgraph_degrade.failures.terms import Envelope, Source, Terms
 from langgraph_degrade.failures.verdicts import failed
 
@@ -79,7 +79,7 @@ def _classify_object(outcome: object, terms: Terms) -> Failure | None:
 def _classify_answer(answer: answers.Answer, terms: Terms) -> Failure | None:
     if statuses.is_failure(answer.status or 0):
         return answers.judge_answer(answer, terms)
-    if isinstance(answer.body, str) and "json" in answer.headers.get("content-type", ""):
+    if isinstance(answer.body, str) and "json" in answer.headers.get("content-type", "") and not is_json(answer.body):
         return strings.classify_markup(answer.body, terms) or failed("schema", "not json")
     return _classify_content(answer.body, terms)
 

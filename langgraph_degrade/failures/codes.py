@@ -23,6 +23,8 @@ _ENDINGS: Final[tuple[tuple[str, Kind], ...]] = (
     ("notexists", "not_found"),
     ("sensitivecontentdetected", "content_filter"),
     ("alreadyexists", "business"),
+    ("ratelimitexceeded", "rate_limit"),
+    ("toomanyrequests", "rate_limit"),
 )
 
 

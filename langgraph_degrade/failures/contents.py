@@ -61,7 +61,7 @@ def incomplete_reason(body: Body) -> str | None:
 
 def _is_visible_block(block: object) -> bool:
     if not is_object(block):
-        return is_visible(block)
+        return isinstance(block, str) and is_visible(block)
     if "text" in block:
         return block.get("thought") is not True and is_visible(block["text"])
     return block.get("type") not in _THOUGHTS and _THOUGHTS.isdisjoint(block)

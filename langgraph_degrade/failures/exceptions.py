@@ -12,10 +12,10 @@ from itertools import islice
 from types import FrameType, TracebackType
 from typing import Final, NamedTuple, cast
 
-from langgraph_degrade.failures import answers, classes, envelopes, reports, texts, wire
+from langgraph_degrade.failures import answers, classes, envelopes, texts, wire
 from langgraph_degrade.failures.drivers import judge_driver
 from langgraph_degrade.failures.failure import ANSWERS, BLAMELESS, Failure
-from langgraph_degrade.failures.shapes import Body, is_object
+from langgraph_degrade.failures.shapes import Body, attribute, is_object
 from langgraph_degrade.failures.terms import Terms
 from langgraph_degrade.failures.verdicts import Evidence, failed, judge
 
@@ -71,13 +71,8 @@ def _links(error: BaseException) -> Iterator[BaseException]:
             continue
         seen.add(id(link))
         yield link
-        wrapped = (
-            link.__cause__,
-            getattr(link, "orig", None),
-            getattr(link, "reason", None),
-            *link.args,
-            link.__context__,
-        )
+        named = (attribute(link, "orig"), attribute(link, "reason"))
+        wrapped = (link.__cause__, *named, *link.args, link.__context__)
         waiting[:0] = [one for one in wrapped if isinstance(one, BaseException)]
 
 
@@ -95,10 +90,12 @@ def _judge_one(error: BaseException, terms: Terms) -> _Verdict | None:
     fault = classes.fault_of(error)
     if failure := _answered(error, fault, terms) or judge_driver(error):
         return _Verdict(failure)
+    if type(error) is ValueError and is_object(error.args[0] if error.args else None):
+        return _Verdict(envelopes.reported({"error": error.args[0]}, terms))  # `ChatOpenAI` raises it so (case S01)
+    if _is_decoding_error(error):  # also of a model asked within a tool
+        return _Verdict(failed("schema", "unusable answer"))
     if type(error) is ValueError:
         return _judge_value_error(error, terms)
-    if terms.source == "model" and _is_decoding_error(error):
-        return _Verdict(failed("schema", "unusable answer"))
     return None if fault is None else _by_class(error, fault)
 
 
@@ -125,10 +122,10 @@ def _answered(error: BaseException, fault: classes.Fault | None, terms: Terms) -
 
 def _error_body(error: BaseException) -> Body | None:
     """Find the body of an error that came inside an open stream, or over JSON-RPC (MCP)."""
-    body = getattr(error, "body", None)
+    body = attribute(error, "body")
     if is_object(body):
         return {"error": body}
-    rpc = getattr(error, "error", None)
+    rpc = attribute(error, "error")
     if isinstance(code := getattr(rpc, "code", None), int):
         return {"error": {"code": code, "message": getattr(rpc, "message", "")}}
     return None
@@ -138,15 +135,12 @@ def _judge_value_error(error: ValueError, terms: Terms) -> _Verdict:
     """A plain `ValueError` is a tool's way to say no, and a model client's way to say "what is this?"."""
     if terms.source == "tool":
         return _Verdict(failed("business", "said by the tool", message=str(error)), vague=True)
-    body = error.args[0] if error.args else None
-    if is_object(body):  # `ChatOpenAI` raises the `error` object of a 200 (case S01)
-        return _Verdict(judge(Evidence(reports.read({"error": body}), default="schema"), terms))
     return _Verdict(failed("schema", "unusable answer"), vague=True)
 
 
 def _is_decoding_error(error: BaseException) -> bool:
     """Tell a model client that tripped over an answer from a programming error elsewhere (cases S01, F13)."""
-    if not isinstance(error, _DECODING_ERRORS):
+    if type(error) is not ValueError and not isinstance(error, _DECODING_ERRORS):
         return False
     module, functions = "", set[str]()
     for frame in _frames(error.__traceback__):

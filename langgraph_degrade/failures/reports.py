@@ -18,12 +18,12 @@ _CODE_KEYS: Final = (
 _NUMBER_KEYS: Final = (*_CODE_KEYS, "status_code", "statusCode", "http_status", "httpStatus")
 _MESSAGE_KEYS: Final = (
     "sub_msg", "message", "msg", "errmsg", "err_msg", "error_msg", "error_message", "errorMessage", "Message",
-    "status_msg", "error_description", "description", "faultstring", "detail", "info", "reason", "title", "error",
+    "status_msg", "error_description", "description", "faultstring", "detail", "info", "reason", "title", "error", "text",
 )  # fmt: skip
 _WAIT_KEYS: Final = ("retry_after", "retryAfter", "retry_after_seconds", "retryDelay", "estimated_time")
 _NESTED: Final = (
     "error", "Error", "err", "fault", "error_response", "Response", "ResponseMetadata", "base_resp", "header",
-    "innererror", "extensions", "errors", "detail", "details", "violations", "parameters",
+    "innererror", "extensions", "errors", "detail", "details", "violations", "parameters", "content",
 )  # fmt: skip
 _DEEPEST = 5
 _WIDEST = 5

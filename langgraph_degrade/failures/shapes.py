@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeGuard
 
@@ -19,6 +20,23 @@ def is_object(value: object) -> TypeGuard[Body]:
 def is_array(value: object) -> TypeGuard[list[Any]]:
     """Tell a JSON array."""
     return isinstance(value, list)
+
+
+def is_json(text: str) -> bool:
+    """Tell whether a text is one JSON value."""
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def attribute(holder: object, name: str) -> object:
+    """Read an attribute that may be a property with opinions: httpx raises from `.request`, urllib3 reads in `.data`."""
+    try:
+        return getattr(holder, name, None)
+    except Exception:
+        return None
 
 
 def objects_in(value: object) -> Iterator[Body]:

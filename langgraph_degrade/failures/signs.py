@@ -44,6 +44,7 @@ _GOOD_NEWS: Final = re.compile(
 )
 _CALL_ERROR: Final = words("extensions locations status code title")
 _FINDING: Final = words("line column row severity rule file")
+_DEEPEST = 6
 _HOUSE_CODE: Final = re.compile(r"[ABC]\d{4}")
 """The codes of Alibaba's Java guidelines, which many Chinese services use."""
 _COMPOUND: Final = re.compile(r"_|error$|exception$", re.IGNORECASE)
@@ -64,21 +65,21 @@ def is_fine(code: object) -> bool:
     return code is None or str(code).strip().casefold() in _FINE
 
 
-def is_something(value: object) -> bool:
+def is_something(value: object, depth: int = 0) -> bool:
     """Tell a filled-in error field from `null`, `""`, `0`, `[]`, `{}`, `false` (case X10)."""
     if isinstance(value, str):
         return value.strip().casefold() not in _NOTHING
-    if is_object(value):
-        return any(map(is_something, value.values()))
-    if is_array(value):
-        return any(map(is_something, value))
+    if is_object(value) or is_array(value):
+        items = value.values() if is_object(value) else value
+        return depth > _DEEPEST or any(is_something(item, depth + 1) for item in items)
     return isinstance(value, int) and not isinstance(value, bool) and value != 0
 
 
 def _has_error(body: Body) -> bool:
     values = [body[key] for key in _ERROR_KEYS if key in body]
     told = any(is_something(value) for value in values if isinstance(value, str) or is_object(value))
-    return (told or (True in values and _has_message(body))) and _is_about_the_call(body)
+    flagged = any(value is True for value in values) and _has_message(body)
+    return (told or flagged) and _is_about_the_call(body)
 
 
 def _has_errors(body: Body) -> bool:
@@ -95,7 +96,8 @@ def _is_call_error(error: object) -> bool:
 
 
 def _is_denial(body: Body) -> bool:
-    denied = any(body.get(key) is False or body.get(key) == "false" for key in _DENIALS)
+    values = [body.get(key) for key in _DENIALS]
+    denied = any(value is False or (isinstance(value, str) and value == "false") for value in values)
     told = _has_message(body, _DESCRIPTION_KEYS) or body.get("data", 0) is None
     return denied and told and _is_about_the_call(body, payload=True)
 
@@ -140,7 +142,9 @@ def _is_nested(body: Body) -> bool:
 
 def _is_flagged(body: Body) -> bool:
     kind = body.get("__type")
-    return (isinstance(kind, str) and kind.endswith("Exception")) or True in (body.get("isError"), body.get("is_error"))
+    if isinstance(kind, str) and kind.endswith("Exception"):
+        return True
+    return body.get("isError") is True or body.get("is_error") is True
 
 
 _DENIALS: Final = words("success Success ok")
@@ -178,7 +182,7 @@ def _folded(key: object) -> str:
 def _is_empty(value: object) -> bool:
     if is_object(value):
         return all(item is None for item in value.values())
-    return value is None or value in ("", [])
+    return value is None or (isinstance(value, str | list) and not value)
 
 
 def _has_message(body: Body, keys: frozenset[str] = _MESSAGE_KEYS) -> bool:

@@ -27,8 +27,8 @@ _ERROR: Final = re.compile(
 _NO_SUCH_TOOL: Final = re.compile(r"\S{1,100} is not a valid tool, try one of \[")
 _BAD_ARGUMENTS: Final = re.compile(r"Error invoking tool '")
 _ERROR_PAGE: Final = re.compile(
-    r"log ?in|sign ?in|登录|登陆|error|错误|denied|forbidden|拒绝|maintenance|维护|unavailable|bad gateway|time-?out"
-    r"|not found|captcha|验证码|just a moment|too many requests|\b[45]\d\d\b",
+    r"log ?in|sign ?in|登录|登陆|(?:^|>)\s*(?:\w{1,20} )?(?:error|[45]\d\d)\b|出错|denied|forbidden|拒绝访问|maintenance"
+    r"|维护|unavailable|bad gateway|time-?out|not found|captcha|验证码|just a moment|too many requests",
     re.IGNORECASE,
 )
 _TITLE: Final = re.compile(r"<(?:title|h1)[^>]{0,80}>(.{0,200}?)</", re.IGNORECASE | re.DOTALL)
@@ -79,11 +79,8 @@ def classify_markup(text: str, terms: Terms) -> Failure | None:
         return None
     if terms.source == "tool" and terms.envelope is None and not _is_error_page(text):
         return None
-    report = reports.read(text)
-    return (
-        judge(Evidence(report, default="schema", label="html"), terms)
-        if report.status
-        else failed("schema", "html, not data")
+    return judge(
+        Evidence(reports.Report(status=reports.read(text).status), default="schema", label="html, not data"), terms
     )
 
 
@@ -107,12 +104,7 @@ def _classify_error_text(text: str, terms: Terms) -> Failure | None:
 
 
 def _classify_json_text(text: str, terms: Terms) -> Failure | None:
-    cut = text.count("{") != text.count("}") or text.count("[") != text.count("]")
-    if (
-        not cut
-        and terms.envelope is None
-        and (len(text) > _LONGEST_ERROR or not any(telltale in text for telltale in _TELLTALES))
-    ):
+    if not _may_be_an_error(text, terms):
         return None
     try:
         value = json.loads(text.lstrip("\ufeff"))
@@ -121,6 +113,13 @@ def _classify_json_text(text: str, terms: Terms) -> Failure | None:
     except (ValueError, RecursionError):
         return None
     return _classify_parsed(value, terms)
+
+
+def _may_be_an_error(text: str, terms: Terms) -> bool:
+    """Tell whether a JSON text is worth parsing: it costs, and nearly every text is fine."""
+    if terms.envelope is not None or text.count("{") != text.count("}") or text.count("[") != text.count("]"):
+        return True
+    return len(text) <= _LONGEST_ERROR and any(telltale in text for telltale in _TELLTALES)
 
 
 def _classify_parsed(value: object, terms: Terms) -> Failure | None:

@@ -42,6 +42,7 @@ _WORDS: Final[Mapping[Kind, frozenset[str]]] = {
     ),
 }
 _REASONS: Final[Mapping[str, Kind]] = {word: kind for kind, listed in _WORDS.items() for word in listed}
+_LONGEST_REASON = 80
 _REPEATED: Final = re.compile(r"(.+?)\1+")
 
 
@@ -99,9 +100,10 @@ def _judge_end(turn: Turn, reason: str, terms: Terms) -> Failure | None:
 
 def _folded(reason: str | None) -> str:
     """Fold the word; adding chunks up makes `stopstop` of a reason that was sent twice."""
-    folded = (reason or "").strip().casefold()
+    folded = (reason or "").strip().casefold()[:_LONGEST_REASON]
     repeated = _REPEATED.fullmatch(folded)
-    return repeated[1] if repeated else folded
+    word = repeated[1] if repeated else folded
+    return "" if word in {"null", "none"} else word
 
 
 def _is_whole(call: tuple[str, Any]) -> bool:

@@ -109,6 +109,9 @@ class Cell(Part):
     offline: Name | None = None
     """Name of the callable that computes an answer without the target."""
     verify: Name | None = None
+    intent: tuple[Name, ...] = ()
+    """Arguments that make two calls of a write the same wish, whatever else differs (a reworded note, say); all, if
+    none is named."""
     """Name of a callable `(args, config) -> True | False | None`: was the write done? (spec E4)"""
     refresh: Name | None = None
     """Name of the hook called once when the target says `auth` (spec F1)."""

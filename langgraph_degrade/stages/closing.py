@@ -41,11 +41,15 @@ def facts(messages: Sequence[BaseMessage], language: Language, overrides: Overri
 def notices(context: DegradeContext, language: Language, overrides: Overrides) -> Iterator[str]:
     """One notice for every open item (spec A4): "we will finish it" only where it is durably queued."""
     for item in context.unfinished:
+        if item.get("turn") != context.turn[1]:
+            continue  # its notice was given in its own turn
         key = "answer.unfinished_queued" if item.get("queued") else _notice(item)
         yield f"- {text(key, language, overrides, what=item.get('what', ''))}"
 
 
 def _notice(item: Mapping[str, Any]) -> str:
+    if item.get("is_read"):
+        return "answer.not_found_out"
     return "answer.unfinished_unknown" if item.get("state") == "unknown" else "answer.unfinished_resubmit"
 
 

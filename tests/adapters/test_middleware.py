@@ -334,3 +334,25 @@ def test_a_cancelled_run_is_cancelled(clock: FakeClock) -> None:
             await run
 
     asyncio.run(story())
+
+
+@pytest.mark.row("R4")
+def test_a_healthy_turn_shows_nothing_of_the_one_before(both: Both, clock: FakeClock) -> None:
+    agents = Agents(both, clock, {"tools": {"look": {**READ, "timeout": "4s"}}})
+    look = agents.tool("look", ConnectionResetError())
+    graph = agents.agent([look], asks(("look", {})), "not available", "hello", checkpointer=InMemorySaver())
+    assert DegradeContext.of(agents.invoke(graph, thread_id="t")).level == 3
+    second = DegradeContext.of(agents.invoke(graph, {"messages": [HumanMessage("hello")]}, thread_id="t"))
+    assert (second.level, second.events, len(second.unfinished)) == (0, [], 1)
+
+
+@pytest.mark.row("A4")
+def test_a_closing_tells_each_open_item_once_and_a_read_not_as_a_lost_write(both: Both, clock: FakeClock) -> None:
+    agents = Agents(both, clock, {"tools": {"look": {**READ, "timeout": "4s"}}})
+    look = agents.tool("look", ConnectionResetError())
+    graph = agents.agent([look], asks(("look", {})), RuntimeError(), checkpointer=InMemorySaver())
+    first = str(agents.invoke(graph, thread_id="t")["messages"][-1].content)
+    assert "look" in first
+    assert "submit" not in first
+    second = agents.agent([look], RuntimeError(), checkpointer=graph.checkpointer)
+    assert "look" not in str(agents.invoke(second, {"messages": [HumanMessage("and now?")]}, thread_id="t")["messages"][-1].content)

@@ -352,3 +352,16 @@ def test_a_name_the_policy_uses_must_be_registered(clock: FakeClock) -> None:
 
     with pytest.raises(PolicyError, match="find_payment"):
         Degrader(policy, clock=clock).tool(pay)
+
+
+@pytest.mark.row("E4")
+@pytest.mark.case("case-W01")
+def test_a_reworded_note_does_not_make_it_another_write(both: Both, clock: FakeClock) -> None:
+    """The model plans the same refund again in other words: the arguments named as the intent decide."""
+    case = Fixture(both, clock, {"refund": {"effect": "write", "timeout": "3s", "intent": ["sku"]}})
+    refund = case.tool("refund", Hang(), "done")
+    with case.degrader.scope(thread="t") as scope:
+        case.message(refund, "c1", sku="SO-1", detail=False)
+        assert ToolResult.of(case.message(refund, "c2", sku="SO-1", detail=True)).status == "unknown"  # type: ignore[union-attr]
+        assert len(scope.context.unfinished) == 1
+    assert len(case.script.calls) == 1

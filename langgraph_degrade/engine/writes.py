@@ -76,7 +76,9 @@ async def _send(errand: Errand, ledger: Ledger, claimed: Claimed) -> Outcome:
         raise
     finally:
         CURRENT_KEY.reset(token)
-    await ledger.settle(errand, claimed, _state(outcome), outcome.data)
+    known = await ledger.settle(errand, claimed, _state(outcome), outcome.data)
+    if known.state == "late":  # its reply came in while we looked
+        return await _sent_before(errand, ledger, Claimed(known, claimed.store))
     if open_before or outcome.status != "ok":
         await ledger.note(errand, outcome)
     return outcome

@@ -235,5 +235,5 @@ def _look_up(code: str, table: Mapping[str, Kind]) -> Kind | None:
 
 
 def _by_ending(code: str) -> Kind | None:
-    folded = _folded(code)
+    folded = _folded(code).removesuffix("error").removesuffix("exception")
     return next((kind for ending, kind in _ENDINGS if folded.endswith(ending)), None)

@@ -12,19 +12,19 @@ from langgraph_degrade.failures.failure import Kind
 from langgraph_degrade.failures.shapes import Body, is_array, is_object
 
 _CODE_KEYS: Final = (
-    "sub_code", "code", "Code", "type", "status", "error_code", "errcode", "errorCode", "errCode", "err_code",
+    "sub_code", "err_code", "code", "Code", "type", "status", "error_code", "errcode", "errorCode", "errCode",
     "errorcode", "infocode", "info", "reason", "__type",
 )  # fmt: skip
 _NUMBER_KEYS: Final = (*_CODE_KEYS, "status_code", "statusCode", "http_status", "httpStatus")
 _MESSAGE_KEYS: Final = (
     "sub_msg", "message", "msg", "errmsg", "err_msg", "error_msg", "error_message", "errorMessage", "Message",
-    "status_msg", "error_description", "description", "faultstring", "detail", "info", "reason", "title", "error", "text",
+    "status_msg", "err_code_des", "return_msg", "error_description", "description", "faultstring", "detail", "info", "reason", "title", "error", "text",
 )  # fmt: skip
 _WAIT_KEYS: Final = ("retry_after", "retryAfter", "retry_after_seconds", "retryDelay", "estimated_time")
-_NESTED: Final = (
+_NESTED: Final = frozenset((
     "error", "Error", "err", "fault", "error_response", "Response", "ResponseMetadata", "base_resp", "header",
     "innererror", "extensions", "errors", "detail", "details", "violations", "parameters", "content",
-)  # fmt: skip
+))  # fmt: skip
 _DEEPEST = 5
 _WIDEST = 5
 _EMBEDDED = re.compile(r"^(?:litellm\.(\w{3,60})|<\d{3}> ([A-Za-z.]{3,60}):)")
@@ -92,13 +92,17 @@ def _nodes(value: object, place: str, depth: int) -> Iterator[_Node]:
     """Walk the objects of a body, innermost first: the innermost code is the most specific."""
     if depth > _DEEPEST:
         return
+    for key, inner in _inside(value, place):
+        yield from _nodes(inner, key, depth + 1)
     if is_object(value):
-        for key in _NESTED:
-            yield from _nodes(value.get(key), key, depth + 1)
         yield _Node(place, value)
-    elif is_array(value):
-        for item in value[:_WIDEST]:
-            yield from _nodes(item, place, depth + 1)
+
+
+def _inside(value: object, place: str) -> Iterator[tuple[str, object]]:
+    if is_array(value):
+        yield from ((place, item) for item in value[:_WIDEST])
+    elif is_object(value):
+        yield from ((key, value[key]) for key in value if key in _NESTED or str(key).endswith("_response"))
 
 
 def _codes(body: Body) -> Iterator[str]:

@@ -19,22 +19,24 @@ _ABOUT: Final = words(
     errorcode errno subcode submsg success ok status statuscode statusmessage httpstatus requestid traceid trace
     timestamp time ts servertime path method detail details type title instance hint help documentationurl docurl
     jsonrpc version retryafter parameters description reason info infocode param object hostid recommend logid sid
-    exception estimatedtime global
+    exception estimatedtime global returncode returnmsg resultcode resultmsg retcode retmsg errcodedes
     """
 )
 """Keys that speak about the call, folded like `_folded`."""
-_PAYLOAD: Final = words("data result results response content payload body text items headers")
+_PAYLOAD: Final = words("data result results response content payload body text items headers output usage")
 """Keys that hold what was asked for; empty in an error report."""
 _ERROR_KEYS: Final = ("error", "Error", "err", "fault", "error_response")
 _MESSAGE_KEYS: Final = words(
     """
     message msg errmsg errMsg err_msg error_msg errorMsg error_message errorMessage Message error_description error
-    errors reason
+    errors reason return_msg ret_msg result_msg err_code_des
     """
 )
 _DESCRIPTION_KEYS: Final = _MESSAGE_KEYS | words("detail title info description")
 _ERROR_CODE_KEYS: Final = ("errcode", "errCode", "error_code", "errorCode", "err_code", "ErrorCode")
-_CODE_KEYS: Final = ("code", "Code", "retcode", "ret_code", "result_code", "resultCode", "return_code", "status_code")
+_CODE_KEYS: Final = (
+    "code", "Code", "retcode", "ret_code", "result_code", "resultCode", "return_code", "returnCode", "status_code",
+)  # fmt: skip
 _STATUS_KEYS: Final = ("status_code", "statusCode", "http_status", "httpStatus")
 _NESTED_ERROR: Final = ("Response", "ResponseMetadata")
 _NOTHING: Final = words("none null nil ok success 0 false 无 -") | {"", "no error", "no errors"}
@@ -45,6 +47,7 @@ _GOOD_NEWS: Final = re.compile(
 _CALL_ERROR: Final = words("extensions locations status code title")
 _FINDING: Final = words("line column row severity rule file")
 _DEEPEST = 6
+_BAD_WORDS: Final = words("fail failed failure error")
 _HOUSE_CODE: Final = re.compile(r"[ABC]\d{4}")
 """The codes of Alibaba's Java guidelines, which many Chinese services use."""
 _COMPOUND: Final = re.compile(r"_|error$|exception$", re.IGNORECASE)
@@ -116,8 +119,9 @@ def _has_error_code(body: Body) -> bool:
 
 
 def _has_code(body: Body) -> bool:
-    code = next((body[key] for key in _CODE_KEYS if _is_scalar(body.get(key))), None)
-    if is_fine(code) or not _has_message(body) or not _is_about_the_call(body):
+    said = [body[key] for key in _CODE_KEYS if _is_scalar(body.get(key))]
+    code = next((code for code in said if not is_fine(code)), None)
+    if code is None or not _has_message(body) or not _is_about_the_call(body):
         return False
     return _is_known(code) or (body.get("data", 0) is None and _is_numeric(code) and not _brings_good_news(body))
 
@@ -140,6 +144,11 @@ def _is_nested(body: Body) -> bool:
     return any(is_object(outer := body.get(key)) and is_object(outer.get("Error")) for key in _NESTED_ERROR)
 
 
+def _is_alipays(body: Body) -> bool:
+    inner = next((value for key, value in body.items() if str(key).endswith("_response")), None)
+    return is_object(inner) and is_something(inner.get("sub_code"))
+
+
 def _is_flagged(body: Body) -> bool:
     kind = body.get("__type")
     if isinstance(kind, str) and kind.endswith("Exception"):
@@ -159,6 +168,7 @@ _RULES: Final[tuple[tuple[frozenset[str], Callable[[Body], bool]], ...]] = (
     (words("status"), _is_jsend),
     (words("base_resp header") | frozenset(_NESTED_ERROR), _is_nested),
     (words("isError is_error __type"), _is_flagged),
+    (words("sign"), _is_alipays),
 )
 """Each rule with the keys without one of which it can't hold."""
 SIGNS: Final = words("data").union(*(signs for signs, _ in _RULES))
@@ -182,7 +192,7 @@ def _folded(key: object) -> str:
 def _is_empty(value: object) -> bool:
     if is_object(value):
         return all(item is None for item in value.values())
-    return value is None or (isinstance(value, str | list) and not value)
+    return value is None or value is False or (isinstance(value, str | list) and not value)
 
 
 def _has_message(body: Body, keys: frozenset[str] = _MESSAGE_KEYS) -> bool:
@@ -207,5 +217,7 @@ def _is_known(code: object) -> bool:
     text = str(code)
     if _is_numeric(code):
         return statuses.is_error(int(text)) or int(text) < 0 or text in codes.VENDORS["code"]
+    if text.casefold() in _BAD_WORDS:
+        return True
     general = _COMPOUND.search(text) and codes.weak(text)
     return bool(codes.strong(text) or general or _HOUSE_CODE.fullmatch(text))

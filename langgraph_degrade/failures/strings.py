@@ -27,7 +27,7 @@ _ERROR: Final = re.compile(
 _NO_SUCH_TOOL: Final = re.compile(r"\S{1,100} is not a valid tool, try one of \[")
 _BAD_ARGUMENTS: Final = re.compile(r"Error invoking tool '")
 _ERROR_PAGE: Final = re.compile(
-    r"log ?in|sign ?in|登录|登陆|(?:^|>)\s*(?:\w{1,20} )?(?:error|[45]\d\d)\b|出错|denied|forbidden|拒绝访问|maintenance"
+    r"log ?in|sign ?in|登录|登陆|(?:^|>)\s*(?:\w{1,20} )?(?:error\s*(?:$|[-:|!<\d])|[45]\d\d\b)|出错|denied|forbidden|拒绝访问|maintenance"
     r"|维护|unavailable|bad gateway|time-?out|not found|captcha|验证码|just a moment|too many requests",
     re.IGNORECASE,
 )

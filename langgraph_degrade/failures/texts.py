@@ -1,7 +1,7 @@
 """Texts: what may be shown of them, and what little may be read out of them.
 
 Set phrases that libraries and gateways write tell a timeout, a lost connection, a busy or broken server from a plain "no".
-They never tell that money or permission is missing: that is final, and free text is not to decide it (case P02).
+They never turn what may pass into what is final (no money, no permission): free text is not to decide that (case P02).
 """
 
 from __future__ import annotations
@@ -57,6 +57,11 @@ _PHRASES: Final[Mapping[Kind, re.Pattern[str]]] = {
         re.IGNORECASE | re.VERBOSE,
     ),
 }
+_NO_MONEY: Final = re.compile(
+    r"credit balance is too low|insufficient (?:account )?(?:balance|credits?|funds)|account balance|usage limit"
+    r"|overdue|in arrears|billing|余额不足|欠费|额度(?:已)?(?:不足|用完|耗尽)",
+    re.IGNORECASE,
+)
 _STATUS: Final = re.compile(
     r"\b([45]\d\d) (?:Client|Server) Error\b|\b(?:Client|Server) error '([45]\d\d)\b"
     r"|\b(?:HTTP(?: status| error)?(?: code)?|status(?:[ _]code)?|error code):? ?([45]\d\d)\b"
@@ -76,6 +81,11 @@ def phrase_kind(text: str) -> Kind | None:
     """Recognise the set phrases of an error text; None where it could mean anything."""
     head = text[: 2 * LONGEST].strip()
     return next((kind for kind, phrases in _PHRASES.items() if phrases.search(head)), None)
+
+
+def says_no_money(text: str) -> bool:
+    """Recognise what providers write when an account is empty; to be asked only where that changes no retry."""
+    return _NO_MONEY.search(text[: 2 * LONGEST]) is not None
 
 
 def status_in(text: str) -> int | None:

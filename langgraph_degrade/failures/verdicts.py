@@ -15,6 +15,8 @@ _TRANSIENT: Final[frozenset[Kind]] = frozenset({"timeout", "connection"})
 """Spec T1, and nothing else: 429, 503 and broken answers are not tried again."""
 _WAITING: Final[frozenset[Kind]] = frozenset({"rate_limit", "quota", "overloaded"})
 _MAY_OVERFLOW: Final[frozenset[Kind]] = frozenset({"bad_request", "server_error"})
+_FINAL: Final[frozenset[Kind]] = frozenset({"bad_request", "auth"})
+"""Never tried again as they are, so that a text may say why: Anthropic has no code for an empty account."""
 _GENERAL: Final = frozenset({400, 500, 502})
 """Statuses that gateways put around anything; a number inside the body is nearer to the fault."""
 _FORBIDDEN = 403
@@ -98,6 +100,8 @@ def _refined(kind: Kind, evidence: Evidence, terms: Terms) -> Kind:
         return "context_overflow"
     if kind in _MAY_OVERFLOW and overflow.is_overflow(message, anywhere=terms.source == "model"):
         return "context_overflow"
+    if kind in _FINAL and terms.source == "model" and texts.says_no_money(message):
+        return "quota"
     if evidence.status == _FORBIDDEN and kind == "auth" and _is_throttled(evidence.headers):
         return "rate_limit"
     return kind

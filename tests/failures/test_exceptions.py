@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import itertools
 import json
 import socket
 import sqlite3
@@ -53,7 +54,7 @@ def failure_of(outcome: object, **terms: Any) -> Failure:
 
 def raised(*chain: BaseException) -> BaseException:
     """The first of `chain`, raised from the second, raised from the third …"""
-    for outer, inner in zip(chain, chain[1:], strict=False):
+    for outer, inner in itertools.pairwise(chain):
         outer.__cause__ = inner
     return chain[0]
 
@@ -78,7 +79,6 @@ REQUEST = httpx.Request("GET", "http://shop.test")
 @pytest.mark.parametrize(
     ("error", "kind", "reason", "unsent"),
     [
-        (TimeoutError(), "timeout", "timeout", False),
         (TimeoutError(), "timeout", "timeout", False),
         (httpx.ConnectTimeout("x"), "timeout", "connect timeout", True),
         (httpx2.PoolTimeout("x"), "timeout", "pool timeout", True),
@@ -265,6 +265,15 @@ class TestValueErrors:
         assert secret not in failure.message
         failure.message.encode()
 
+    @pytest.mark.row("F2")
+    @pytest.mark.case("case-S01")
+    def test_with_an_error_body_it_is_that_error(self):
+        """As `ChatOpenAI` raises it, also within a tool."""
+        kinds = {
+            failure_of(ValueError({"code": 429, "message": "x"}), source=source).kind for source in ("tool", "model")
+        }
+        assert kinds == {"rate_limit"}
+
 
 class TestToolExceptions:
     def test_alone_it_is_the_tools_no(self):
@@ -291,6 +300,13 @@ class TestProgrammingErrors:
         model = ChatOpenAI(model="m", api_key="made-up", base_url="http://127.0.0.1:9", max_retries=0)
         error = outcome_of(lambda: model.invoke([object()]))  # type: ignore[list-item]
         assert failure_of(error, source="model").kind != "connection"
+
+    @pytest.mark.row("F2")
+    @pytest.mark.parametrize("body", [b'{"choices": null}', b'{"choices": []}', b"<html>login</html>", b"{"])
+    def test_a_models_bad_answer_is_one_within_a_tool_too(self, body: bytes):
+        with FaultServer(Reply(200, {"Content-Type": "application/json"}, body)) as server:
+            error = ask(chat(server), "invoke")
+        assert [failure_of(error, source=source).kind for source in ("tool", "model")] == ["schema", "schema"]
 
     @pytest.mark.parametrize("error", [TypeError("x"), AttributeError("x"), AssertionError("x"), RecursionError("x")])
     def test_a_bug_in_a_tool_is_nobodys_no(self, error: Exception):
@@ -563,6 +579,15 @@ class TestLibrariesThatAreNotHere:
 
         failure = failure_of(ServerError(), source="model")
         assert (failure.kind, failure.status, failure.retry_after) == ("rate_limit", 429, 34.0)
+
+    def test_a_web_frameworks_own_error_keeps_its_words(self):
+        class HTTPException(Exception):
+            __module__ = "starlette.exceptions"
+            status_code = 404
+            detail = "订单不存在"
+
+        failure = failure_of(HTTPException())
+        assert (failure.kind, failure.message) == ("not_found", "订单不存在")
 
     def test_a_circuit_of_another_library_is_open_too(self):
         class CircuitBreakerError(Exception):

@@ -122,6 +122,18 @@ def test_only_a_structured_code_says_there_is_no_money():
         assert answered(429, body).kind == "rate_limit", body
 
 
+def test_a_text_may_say_it_where_nothing_would_be_tried_again_anyway():
+    """Anthropic has no code for an empty account; and a customer's empty purse is no provider's."""
+    message = "Your credit balance is too low to access the Anthropic API."
+    body = {"type": "error", "error": {"type": "invalid_request_error", "message": message}}
+    assert answered(400, body).kind == "quota"
+    assert (
+        answered(403, {"error": {"message": "You've reached your usage limit for this billing cycle"}}).kind == "quota"
+    )
+    assert answered(400, {"message": "余额不足"}, source="tool").kind == "bad_request"
+    assert answered(503, body).kind == "overloaded"
+
+
 @pytest.mark.case("case-P04")
 @pytest.mark.parametrize(
     ("status", "message", "kind", "limit"),

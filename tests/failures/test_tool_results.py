@@ -149,10 +149,19 @@ class TestEnvelopes:
             ({"__type": "ResourceNotFoundException", "message": "x"}, "not_found"),
             ({"isError": True, "content": [{"type": "text", "text": "Order not found"}]}, "business"),
             ({"fault": {"faultstring": "x", "detail": {"errorcode": "policies.ratelimit.TooManyRequests"}}}, "rate_limit"),
+            ({"status_code": 429, "code": "Throttling", "message": "x", "output": None, "usage": None}, "rate_limit"),
+            ({"object": "error", "message": "no such model", "type": "NotFoundError", "param": None, "code": 404}, "not_found"),
+            ({"return_code": "FAIL", "return_msg": "签名错误"}, "business"),
+            ({"return_code": "SUCCESS", "result_code": "FAIL", "err_code": "ORDER_NOT_EXIST", "err_code_des": "x"}, "not_found"),
+            ({"alipay_trade_query_response": {"code": "40004", "msg": "Business Failed", "sub_code": "ACQ.TRADE_NOT_EXIST"}, "sign": "s"}, "not_found"),
         ],
     )  # fmt: skip
     def test_error_reports_have_a_kind_without_any_declaration(self, body: Any, kind: Kind | None):
         assert kind_of(body) == kind
+
+    def test_an_mcp_result_keeps_what_the_server_said(self):
+        failure = failure_of({"isError": True, "content": [{"type": "text", "text": "Order not found"}]})
+        assert (failure.kind, failure.message) == ("business", "Order not found")
 
     @pytest.mark.case("case-X02")
     def test_null_data_under_a_success_code_is_a_failure_unless_legitimate(self):
@@ -236,6 +245,9 @@ class TestResponses:
         for body in (b'{"order": {"id": "A', b"", b"<html>login</html>", b"OK"):
             server.script(Reply(200, {"Content-Type": "application/json"}, body))
             assert kind_of(RESPONSES[client](server.url)) == "schema", body
+        for body in (b"3", b'"shipped"', b"null", b"true", b" [] "):
+            server.script(Reply(200, {"Content-Type": "application/json"}, body))
+            assert kind_of(RESPONSES[client](server.url)) is None, body
 
     @pytest.mark.parametrize(
         ("status", "headers", "kind"),
@@ -422,6 +434,9 @@ class TestLookAlikes:
             [{"error": "boom"}],
             [{"code": 500, "msg": "x"}],
             ("content", {"error": "boom"}),
+            {"balance": 0, "code": "A1", "msg": "余额不足"},
+            {"return_code": "SUCCESS", "result_code": "SUCCESS", "return_msg": "OK"},
+            {"alipay_trade_query_response": {"code": "10000", "msg": "Success"}, "sign": "s"},
             3.5,
             object(),
         ],
@@ -451,6 +466,9 @@ class TestLookAlikes:
             "[draft] letter to the customer",
             "<b>Your order</b> is on its way",
             "<order id='A'/>",
+            "<!DOCTYPE html><html><title>Error handling in Python | Galaxy 500</title><body>"
+            + "words " * 400
+            + "</body></html>",
             "<!DOCTYPE html><html><title>Our summer shoes</title><body>" + "shoes " * 400 + "login</body></html>",
             "订单状态：失败",
             "超时未支付的订单会自动关闭",
@@ -459,6 +477,35 @@ class TestLookAlikes:
     )
     def test_a_text_that_talks_about_errors_is_data(self, text: str):
         assert classify(text) is None
+
+    @pytest.mark.parametrize(
+        "key", ["error", "errors", "success", "ok", "data", "code", "isError", "status", "status_code"]
+    )
+    def test_values_with_an_equality_of_their_own_are_data(self, key: str):
+        """Arrays and frames answer `==` with an array, whose truth is an error."""
+
+        class Array:
+            __hash__ = None  # type: ignore[assignment]
+
+            def __eq__(self, other: object) -> Any:
+                return self
+
+            def __bool__(self) -> bool:
+                raise ValueError("the truth value of an array is ambiguous")
+
+        assert classify({key: Array()}) is None
+        assert classify({key: Array(), "message": "x"}) is None
+
+    def test_depth_and_circles_end(self):
+        deep: dict[str, Any] = {}
+        deep["error"] = deep
+        nested: Any = "x"
+        for _ in range(5000):
+            nested = [nested]
+        assert kind_of(deep) == "business"
+        assert kind_of({"error": {"message": nested}}) == "business"
+        assert classify("[" * 5000 + "]" * 5000) is None
+        assert kind_of(httpx.Response(500, content=b'{"error":' * 5000 + b"1" + b"}" * 5000)) == "server_error"
 
     def test_a_large_result_is_not_parsed_for_nothing(self):
         rows = json.dumps([{"id": number, "error": None} for number in range(50_000)])

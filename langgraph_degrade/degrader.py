@@ -213,7 +213,7 @@ class Degrader:
         if session is not None:
             scope.deadline = scope.started + session
         if retries is not None:
-            scope.retries = retries
+            scope.budget = scope.budget.model_copy(update={"retries": retries})
         scope.thread = thread
         scope.identity = identity or {}
         token = ACTIVE.set(scope)

@@ -46,13 +46,13 @@ def guarded(
 
         @functools.wraps(fn)
         async def call_async(*args: Any, **kwargs: Any) -> Any:
-            return value_or_raise(await engine.arun(plan, Call(args, kwargs, bind=bind)), target)
+            return value_or_raise(await engine.arun(plan, Call(args, kwargs, bind)), target)
 
         return cast("F", call_async)
 
     @functools.wraps(fn)
     def call(*args: Any, **kwargs: Any) -> Any:
-        return value_or_raise(engine.run(plan, Call(args, kwargs, bind=bind)), target)
+        return value_or_raise(engine.run(plan, Call(args, kwargs, bind)), target)
 
     return cast("F", call)
 

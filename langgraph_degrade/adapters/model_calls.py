@@ -57,7 +57,7 @@ class _One:
         self._scope = enter(engine, request.state)
         self._mark = self._scope.revision if self._scope else 0
         self._request = self._mended(request)
-        self.call = Call((), {}, named={})
+        self.call = Call((), {}, dict)
 
     def plan(self, handler: Callable[[ModelRequest], Any], *, is_async: bool) -> Plan:
         return Plan(

@@ -92,7 +92,7 @@ class _Node:
 
     @staticmethod
     def _call(state: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
-        return Call((state, *args), kwargs, named={})
+        return Call((state, *args), kwargs, _unnamed)
 
     def _leave(self, state: Any, scope: Scope | None, mark: int, outcome: Outcome) -> Any:
         value = outcome.value if outcome.has_value else self._nothing(state, scope)
@@ -109,6 +109,11 @@ class _Node:
         texts = self._engine.policy.texts
         words = closing("answer.crash", messages_of(state), scope.context, self._engine.language(), texts)
         return {"messages": [AIMessage(words, response_metadata={"degraded": True})]}
+
+
+def _unnamed(*_: Any, **__: Any) -> dict[str, Any]:
+    """A node's arguments are the graph's, not a wish of the user's."""
+    return {}
 
 
 def _plain(fallback: Node | Runnable[Any, Any], *, is_async: bool) -> Node:

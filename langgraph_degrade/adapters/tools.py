@@ -86,9 +86,9 @@ class Guard:
     def _call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Call:
         slot = _SLOT.get()
         named = {name: value for name, value in kwargs.items() if name in self._names}
-        return Call(
-            args, kwargs, named=named or {str(i): value for i, value in enumerate(args)}, id=slot.id if slot else None
-        )
+        call = Call(args, kwargs, lambda *_, **__: named or {str(i): value for i, value in enumerate(args)})
+        call.id = slot.id if slot is not None else None
+        return call
 
     def _content(self, outcome: Outcome) -> Any:
         """What LangChain is to format: the tool's own value, or the honest text in its place."""

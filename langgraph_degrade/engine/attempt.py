@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 Attempt = tuple[Any, "Reading | None", Failure | None, float]
 """What one call gave: the value, its reading, why it failed, and seconds. A bare tuple: it is made on every call."""
 
+SPEECHLESS = frozenset({int, float, bool})
+"""What can't look like a failure."""
 NOT_DONE = frozenset({"rate_limit", "auth", "quota", "bad_request", "not_found", "business", "incompatible"})
 """The target said no before doing anything; a write that ended so was certainly not done."""
 
@@ -73,6 +75,8 @@ def judge(errand: Errand, target: Target, value: Any) -> tuple[Any, Reading | No
     """Say whether what came back is a success, or only looks like one (spec F1)."""
     reader = errand.plan.reader
     if reader is None:
+        if value.__class__ in SPEECHLESS:
+            return value, None, None
         return value, None, classify(value, source=target.source)
     reading = reader(value)
     return reading.value, reading, reading.failure

@@ -6,6 +6,7 @@ import json
 import logging
 import threading
 from collections.abc import Callable, Coroutine, Hashable, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from langgraph_degrade.context import Event, Stage
@@ -59,7 +60,7 @@ class Engine:
         self.random = rng
         self.listeners = tuple(listeners)
         self.workers = Workers()
-        self.scopes = Scopes(self._make_scope, self._notify, self._end)
+        self.scopes = Scopes(self._make_scope, self._notify, self._end, rng)
         self.ledger = Ledger(store, local)
         self.store = store
         self.sync_ports = SyncPorts(clock, self.workers)
@@ -165,14 +166,14 @@ class Engine:
         if policy is None:
             return None
         here = ambient.runtime()
-        whose = scope_key(
-            policy.scope,
-            configurable=ambient.configurable() or scope.identity,
-            context=here.context if here is not None else None,
-            thread_id=scope.thread or ambient.configurable().get("thread_id"),
-        )
+        who = ambient.configurable() or scope.identity
+        look_up = partial(scope_key, configurable=who, context=here.context if here is not None else None)
+        whose = look_up(policy.scope, thread_id=scope.thread or who.get("thread_id"))
         text = None if whose is None else canonical(call.named)
-        return None if text is None else (whose, text)
+        if text is None:
+            return None
+        tenant = () if policy.scope == "shared" else look_up(("tenant_id",), thread_id=None)
+        return (tenant, whose, text)
 
     def _alone(self, plan: Plan, call: Call) -> Outcome:
         """Outside of every request: this call is one, and calls inside it join it."""
@@ -194,9 +195,10 @@ class Engine:
             self._end(scope)
 
     def _make_scope(self, *, bounded: bool) -> Scope:
+        if not bounded:
+            return Scope(self.scopes, self.policy.request, 0.0, None)
         now = self.clock.monotonic()
-        deadline = now + self.session_time() if bounded else None
-        return Scope(self.scopes, self.policy.request, chance=self.random, started=now, deadline=deadline)
+        return Scope(self.scopes, self.policy.request, now, now + self.session_time())
 
     def _notify(self, event: Event) -> None:
         for listener in self.listeners:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -82,26 +82,19 @@ class Plan:
 class Call:
     """One call of a plan."""
 
-    __slots__ = ("_bind", "_named", "args", "id", "key", "kwargs", "on_late")
+    key: Hashable = None
+    """Where this call's result may be cached; None: nowhere."""
+    on_late: Callable[[Late, Failure | None], None] | None = None
+    """Told what the call finally did, if it was abandoned, and how that is classified."""
+    id: str | None = None
+    """The tool call's id, where a model made it."""
+    _named: Mapping[str, Any] | None = None
 
     def __init__(
-        self,
-        args: tuple[Any, ...],
-        kwargs: Mapping[str, Any],
-        *,
-        named: Mapping[str, Any] | None = None,
-        bind: Callable[..., Mapping[str, Any]] | None = None,
-        id: str | None = None,
+        self, args: tuple[Any, ...], kwargs: Mapping[str, Any], bind: Callable[..., Mapping[str, Any]] | None = None
     ) -> None:
         self.args = args
         self.kwargs = kwargs
-        self.id = id
-        """The tool call's id, where a model made it."""
-        self.key: Any = None
-        """Where this call's result may be cached; None: nowhere."""
-        self.on_late: Callable[[Late, Failure | None], None] | None = None
-        """Told what the call finally did, if it was abandoned, and how that is classified."""
-        self._named = named
         self._bind = bind
 
     @property

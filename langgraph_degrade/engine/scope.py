@@ -11,6 +11,7 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
 from random import Random
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from langgraph_degrade.context import LEVELS, DegradeContext, Direction, Event, Stage, Unfinished
@@ -30,59 +31,34 @@ QueryClass = Literal["basic", "complex"]
 class Scope:
     """One request. Cheap to make: what a healthy request never needs is made on first use."""
 
-    __slots__ = (
-        "_calls",
-        "_chance",
-        "_context",
-        "_floors",
-        "_id",
-        "_lock",
-        "_number",
-        "_spent",
-        "_stored",
-        "_turn",
-        "deadline",
-        "identity",
-        "language",
-        "max_depth",
-        "owner",
-        "query",
-        "retries",
-        "retry_time",
-        "started",
-        "thread",
-    )
+    # Defaults stand on the class: most requests change none of them, and making a scope is on every call's path.
+    thread: str | None = None
+    identity: Mapping[str, Any] = MappingProxyType({})
+    """Whose request it is, outside a graph: stands in for `config["configurable"]`."""
+    language: Literal["zh", "en"] | None = None
+    query: QueryClass = "basic"
+    _id: str | None = None
+    _context: DegradeContext | None = None
+    _stored: object = None
+    _calls: dict[tuple[str, int, str, str | None], int] | None = None
+    _turn: str | None = None
+    _floors: dict[Stage, int] | None = None
+    _spent = 0.0
+    _number = 0
 
-    def __init__(
-        self, owner: Scopes, budget: RequestPolicy, *, chance: Random, started: float, deadline: float | None
-    ) -> None:
+    def __init__(self, owner: Scopes, budget: RequestPolicy, started: float, deadline: float | None) -> None:
         self.owner = owner
-        self._chance = chance
-        self._id: str | None = None
+        self._lock = owner.lock
+        self.budget = budget
         self.started = started
         self.deadline = deadline
         """When the session tier ends, on the monotonic clock; None where nothing limits it."""
-        self.retries = budget.retries
-        self.retry_time = budget.retry_time
-        self.max_depth = budget.max_depth
-        self.thread: str | None = None
-        self.identity: Mapping[str, Any] = {}
-        self.language: Literal["zh", "en"] | None = None
-        self.query: QueryClass = "basic"
-        self._context: DegradeContext | None = None
-        self._stored: object = None
-        self._calls: dict[tuple[str, int, str, str | None], int] | None = None
-        self._turn: str | None = None
-        self._floors: dict[Stage, int] | None = None
-        self._spent = 0.0
-        self._number = 0
-        self._lock = threading.Lock()
 
     @property
     def id(self) -> str:
         """Names this request: in events, logs and, where no message does, its turn."""
         if self._id is None:
-            self._id = format(self._chance.getrandbits(48), "012x")
+            self._id = self.owner.new_id()
         return self._id
 
     @property
@@ -112,9 +88,9 @@ class Scope:
 
     def take_retry(self, stage: Stage) -> bool:
         """One more attempt, if the budget has one and `stage` has not joined another's episode (spec T2, R5)."""
-        if self._spent >= self.retry_time or self.floor(stage) > 0:
+        if self._spent >= self.budget.retry_time or self.floor(stage) > 0:
             return False
-        return self.context.count_retry(self.retries)
+        return self.context.count_retry(self.budget.retries)
 
     def charge(self, seconds: float) -> None:
         """Time a failed attempt or a wait took."""
@@ -135,7 +111,7 @@ class Scope:
     def reach(self, stage: Stage, direction: Direction) -> bool:
         """Take a rung; False where the episode has escalated often enough (then: hand-off)."""
         level = LEVELS[direction]
-        if not self.context.raise_to(level, self.max_depth):
+        if not self.context.raise_to(level, self.budget.max_depth):
             return False
         with self._lock:
             floors = self._floors = self._floors or {}
@@ -144,7 +120,7 @@ class Scope:
 
     def hand_off(self, stage: Stage) -> None:
         """Take the last rung: no count of escalations stands in its way."""
-        self.context.raise_to(LEVELS["handoff"], max_depth=self.max_depth + len(LEVELS))
+        self.context.raise_to(LEVELS["handoff"], max_depth=self.budget.max_depth + len(LEVELS))
         self.reach(stage, "handoff")
 
     def leave(self, target: Target, call: Call, *, is_unknown: bool, at: float) -> None:
@@ -217,13 +193,19 @@ class Scopes:
     """The live requests of one Degrader."""
 
     def __init__(
-        self, make: Callable[..., Scope], notify: Callable[[Event], None], end: Callable[[Scope], None]
+        self,
+        make: Callable[..., Scope],
+        notify: Callable[[Event], None],
+        end: Callable[[Scope], None],
+        chance: Random,
     ) -> None:
         self._make = make
         self.notify = notify
         self._end = end
+        self._chance = chance
         self._runs: dict[int, tuple[object, Scope]] = {}
-        self._lock = threading.Lock()
+        self.lock = threading.RLock()
+        """One for all scopes: it is held for an addition or two, and a lock each would be most of a scope's cost."""
 
     def find(self) -> Scope | None:
         """The scope this code runs in, made on first sight of a graph run; None outside of everything."""
@@ -236,6 +218,10 @@ class Scopes:
             return None
         known = self._runs.get(id(control))
         return known[1] if known is not None else self._begin(control, here.stream_writer)
+
+    def new_id(self) -> str:
+        """An id no other request has."""
+        return format(self._chance.getrandbits(48), "012x")
 
     def new(self, *, bounded: bool) -> Scope:
         """A fresh request; `bounded` ones get the session tier as their deadline."""
@@ -250,7 +236,7 @@ class Scopes:
 
     def _begin(self, control: object, anchor: object) -> Scope:
         # The control object can't be weakly referenced; the run's stream writer dies with the run.
-        with self._lock:
+        with self.lock:
             known = self._runs.get(id(control))
             if known is not None:
                 return known[1]

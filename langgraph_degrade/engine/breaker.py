@@ -124,6 +124,8 @@ class Breaker:
 
     def succeed(self, permit: Permit, now: float) -> None:
         """Tell that the call went well."""
+        if permit == self._closed and self._window.tick(now):
+            return
         with self._lock:
             if permit == self._closed:
                 self._window.succeed(now)

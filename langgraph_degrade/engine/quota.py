@@ -62,8 +62,9 @@ class Quota:
 
     def offered(self, now: float) -> None:
         """Count one call that came to the main path, whatever became of it."""
-        with self._lock:
-            self._offered.add(now)
+        if not self._offered.tick(now):
+            with self._lock:
+                self._offered.add(now)
 
     def admit(self, now: float) -> bool:
         """Whether this path may take one more call now; True counts it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from math import floor
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,37 +19,50 @@ WHOLE = 1 - 1 / BUCKETS
 class RollingCount:
     """How many events the last `seconds` saw; the oldest tenth of that span is forgotten at once.
 
-    Adding and reading are O(1). A clock that steps back is taken as standing still: what was counted stays counted,
-    for one more window at most.
+    Adding and reading are O(1). `tick` needs no lock, everything else does where there are threads. A clock that steps
+    back is taken as standing still: what was counted stays counted, for one more window at most.
     """
 
-    __slots__ = ("_current", "_end", "_past", "_ring", "_slot", "_start", "_width")
+    __slots__ = ("_base", "_end", "_past", "_ring", "_slot", "_start", "_ticks", "_width")
 
     def __init__(self, seconds: float) -> None:
         self._width = seconds / BUCKETS
         self._ring = [0] * BUCKETS
         self._slot = 0
         self._start = self._end = 0.0  # an empty slot: the first event looks for its own
-        self._current = 0  # the running slot, apart from the ring so that adding touches one field
         self._past = 0
+        self._ticks = count()  # the running slot's events; `next` is one atomic step, `+= 1` is three
+        self._base = 0  # where they began
+
+    def tick(self, now: float) -> bool:
+        """Count one event if its slot is the running one; False asks for `add`, under the lock."""
+        if self._start <= now < self._end:
+            next(self._ticks)
+            return True
+        return False
 
     def add(self, now: float) -> None:
         """Count one event."""
-        if not self._start <= now < self._end:
+        if not self.tick(now):
             self._turn(now)
-        self._current += 1
+            next(self._ticks)
 
     def total(self, now: float) -> int:
         """Events in the window that ends now."""
         if not self._start <= now < self._end:
             self._turn(now)
-        return self._past + self._current
+        return self._past + self._running()
+
+    def _running(self) -> int:
+        running = next(self._ticks) - self._base
+        self._base += 1  # looking counts too
+        return running
 
     def _turn(self, now: float) -> None:
-        ring, slot = self._ring, floor(now / self._width)
-        ring[self._slot % BUCKETS] += self._current
-        self._past += self._current
-        self._current = 0
+        ring, slot, running = self._ring, floor(now / self._width), self._running()
+        ring[self._slot % BUCKETS] += running
+        self._past += running
+        self._base += running
         for passed in range(self._slot + 1, min(slot, self._slot + BUCKETS) + 1):
             self._past -= ring[passed % BUCKETS]
             ring[passed % BUCKETS] = 0
@@ -79,6 +93,11 @@ class Window:
         self._last: Kind | None = None
         self.in_a_row = 0
         """Failures of one and the same kind since any other outcome."""
+
+    def tick(self, now: float) -> bool:
+        """Count a call that went well, without a lock; False asks for `succeed`, under it."""
+        self.in_a_row = 0
+        return self._calls.tick(now)
 
     def succeed(self, now: float) -> None:
         """Count a call that went well."""

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 from langgraph_degrade.failures import classes, reports, statuses
 from langgraph_degrade.failures.failure import Failure
@@ -31,8 +30,7 @@ _GRPC: Final[Mapping[str, int]] = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """One HTTP answer, as far as it is known."""
 
     status: int | None

@@ -16,7 +16,7 @@ from typing import Final, cast
 
 from langgraph_degrade.failures.failure import Kind
 
-_CODE: Final = re.compile(r"[A-Za-z][\w.:/#-]{1,79}")
+_CODE: Final = r"[A-Za-z][\w.:/#-]{1,79}"
 _ENDINGS: Final[tuple[tuple[str, Kind], ...]] = (
     ("notfound", "not_found"),
     ("notexist", "not_found"),
@@ -221,7 +221,7 @@ def weak(code: str) -> Kind | None:
 
 def is_code(text: str) -> bool:
     """Tell an identifier from free text, which never decides anything final (case P02)."""
-    return _CODE.fullmatch(text) is not None
+    return re.fullmatch(_CODE, text) is not None
 
 
 def _look_up(code: str, table: Mapping[str, Kind]) -> Kind | None:

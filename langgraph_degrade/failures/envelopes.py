@@ -72,7 +72,7 @@ def _transient(body: Body, envelope: Envelope, terms: Terms) -> Failure:
 def _judged(body: Body, envelope: Envelope, terms: Terms, default: Kind) -> Failure:
     """Judge by the code's own meaning where it has one, else by what the declaration leaves."""
     report = reports.read({**body, "code": body[envelope.code]})
-    report = replace(report, message=_message(body, envelope) or report.message)
+    report = report._replace(message=_message(body, envelope) or report.message)
     failure = judge(Evidence(report, default=default, label="envelope"), terms)
     return replace(failure, reason=_reason(body[envelope.code])) if failure.reason == "envelope" else failure
 

@@ -9,8 +9,9 @@ import re
 from typing import Final
 
 _LIMIT = r"\(?(?P<limit>\d[\d,]*)"
+# Patterns are texts: `re` compiles them when the first failure comes, which keeps `import langgraph_degrade` light.
 _PHRASES: Final = tuple(
-    re.compile(phrase, re.IGNORECASE)
+    f"(?i){phrase}"
     for phrase in (
         rf"maximum (?:context|prompt) length (?:is|of) {_LIMIT}",
         rf"exceeds? (?:the )?(?:model'?s? )?(?:maximum )?context (?:limit|length|window)[^\d]{{0,5}}\d+ \+ \d+ > {_LIMIT}",
@@ -36,13 +37,11 @@ _PHRASES: Final = tuple(
         rf"(?:输入|上下文|提示词|prompt)[^。\d]{{0,12}}(?:超长|过长|超过|超出)[^\d]{{0,12}}(?:{_LIMIT})?",
     )
 )
-_OUTPUT_TOO_LONG = re.compile(
-    r"max_(?:completion_|new_|output_)?tokens['\"`]?\b.{0,60}(?:too large|should be|must be|at most)", re.IGNORECASE
+_OUTPUT_TOO_LONG: Final = (
+    r"(?i)max_(?:completion_|new_|output_)?tokens['\"`]?\b.{0,60}(?:too large|should be|must be|at most)"
 )
-_ABOUT_TOKENS = re.compile(r"token|\bTPM\b|context", re.IGNORECASE)
-_TOO_LARGE = re.compile(
-    r"\blimit:? {0,2}(?P<limit>\d[\d,]*)\b.{0,60}?\brequested:? {0,2}(?P<asked>\d[\d,]*)", re.IGNORECASE
-)
+_ABOUT_TOKENS: Final = r"(?i)token|\bTPM\b|context"
+_TOO_LARGE: Final = r"(?i)\blimit:? {0,2}(?P<limit>\d[\d,]*)\b.{0,60}?\brequested:? {0,2}(?P<asked>\d[\d,]*)"
 
 
 def is_overflow(text: str, *, anywhere: bool) -> bool:
@@ -53,15 +52,15 @@ def is_overflow(text: str, *, anywhere: bool) -> bool:
         anywhere: Also believe phrases that don't speak of tokens: right for a model, not for a tool that finds an
             amount typed in too high.
     """
-    if not (anywhere or _ABOUT_TOKENS.search(text)) or not any(phrase.search(text) for phrase in _PHRASES):
+    if not (anywhere or re.search(_ABOUT_TOKENS, text)) or not any(re.search(phrase, text) for phrase in _PHRASES):
         return False
-    return "`inputs`" in text or not _OUTPUT_TOO_LONG.search(text)
+    return "`inputs`" in text or not re.search(_OUTPUT_TOO_LONG, text)
 
 
 def is_larger_than_allowance(text: str) -> bool:
     """Tell a request that is larger than a whole minute's allowance: waiting can't help (case P04)."""
-    found = _TOO_LARGE.search(text)
-    if found is None or not _ABOUT_TOKENS.search(text):
+    found = re.search(_TOO_LARGE, text)
+    if found is None or not re.search(_ABOUT_TOKENS, text):
         return False
     return _integer(found["asked"]) > _integer(found["limit"])
 
@@ -69,7 +68,7 @@ def is_larger_than_allowance(text: str) -> bool:
 def limit_in(text: str) -> int | None:
     """Read the window in tokens out of a message; None where it isn't told."""
     for pattern in (_TOO_LARGE, *_PHRASES):
-        found = pattern.search(text)
+        found = re.search(pattern, text)
         if found and (limit := found.groupdict().get("limit")):
             return _integer(limit)
     return None

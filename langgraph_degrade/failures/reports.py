@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from langgraph_degrade.failures import codes, statuses
 from langgraph_degrade.failures.failure import Kind
@@ -25,19 +24,18 @@ _NESTED: Final = frozenset((
     "error", "Error", "err", "fault", "error_response", "Response", "ResponseMetadata", "base_resp", "header",
     "innererror", "extensions", "errors", "detail", "details", "violations", "parameters", "content",
 ))  # fmt: skip
+_LONGEST = 4000
+"""Characters of a message that are looked at ○."""
 _DEEPEST = 5
 _WIDEST = 5
-_EMBEDDED = re.compile(r"^(?:litellm\.(\w{3,60})|<\d{3}> ([A-Za-z.]{3,60}):)")
+_EMBEDDED: Final = r"^(?:litellm\.(\w{3,60})|<\d{3}> ([A-Za-z.]{3,60}):)"
 """LiteLLM and DashScope's compatible mode put the real code in front of the message."""
-_XML_CODE = re.compile(r"<(?:\w{1,20}:)?(?:Code|ErrorCode|faultcode)>\s*([\w.:-]{2,60})\s*</", re.IGNORECASE)
-_XML_MESSAGE = re.compile(
-    r"<(?:\w{1,20}:)?(?:Message|ErrorMessage|faultstring|Description)>([^<]{1,500})</", re.IGNORECASE
-)
-_TITLE = re.compile(r"<(?:title|h1)[^>]{0,40}>\s*(\d{3})\b", re.IGNORECASE)
+_XML_CODE: Final = r"(?i)<(?:\w{1,20}:)?(?:Code|ErrorCode|faultcode)>\s*([\w.:-]{2,60})\s*</"
+_XML_MESSAGE: Final = r"(?i)<(?:\w{1,20}:)?(?:Message|ErrorMessage|faultstring|Description)>([^<]{1,500})</"
+_TITLE: Final = r"(?i)<(?:title|h1)[^>]{0,40}>\s*(\d{3})\b"
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(NamedTuple):
     """What an error body says."""
 
     codes: tuple[str, ...] = ()
@@ -54,8 +52,7 @@ class Report:
     wait: object = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Node:
+class _Node(NamedTuple):
     place: str
     body: Body
 
@@ -81,9 +78,9 @@ def read(body: object) -> Report:
 def _read_text(text: str) -> Report:
     """Read a page by set phrases only: a parser would fetch entities, and pages are seldom well-formed."""
     if not text.lstrip().startswith("<"):
-        return Report(message=text)
-    head = text[:4000]
-    code, message, title = _XML_CODE.search(head), _XML_MESSAGE.search(head), _TITLE.search(head)
+        return Report(message=text[:_LONGEST])
+    head = text[:_LONGEST]
+    code, message, title = re.search(_XML_CODE, head), re.search(_XML_MESSAGE, head), re.search(_TITLE, head)
     status = int(title[1]) if title and statuses.is_error(int(title[1])) else None
     return Report(codes=(code[1],) if code else (), message=message[1].strip() if message else "", status=status)
 
@@ -120,7 +117,7 @@ def _words(nodes: Sequence[_Node], message: str) -> Iterator[str]:
         value = node.body.get("error")
         if isinstance(value, str) and codes.is_code(value):
             yield value
-    if found := _EMBEDDED.match(message):
+    if found := re.match(_EMBEDDED, message):
         yield found[1] or found[2]
 
 
@@ -166,10 +163,10 @@ def _message(nodes: Sequence[_Node]) -> str:
         for key in _MESSAGE_KEYS:
             value = node.body.get(key)
             if isinstance(value, str) and value.strip():
-                return value
+                return value[:_LONGEST]
         errors = node.body.get("errors")
         if is_array(errors) and errors and isinstance(errors[0], str):
-            return errors[0]
+            return errors[0][:_LONGEST]
     return ""
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from typing import Final
 
@@ -11,23 +10,26 @@ from langgraph_degrade.failures.failure import Failure
 from langgraph_degrade.failures.terms import Terms
 from langgraph_degrade.failures.verdicts import Evidence, failed, judge
 
-_REPR: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]{2,60})\((.*)\)", re.DOTALL)
-_NAME: Final = re.compile(r"(?:Error|Exception|Timeout|Refused|Open|Spent|Exceeded|Overloaded|Outcome|Stream)$")
-_PYDANTIC: Final = re.compile(r"\d+ validation errors? for \w")
+_LONGEST = 8000
+_REPR: Final = r"(?s)([A-Za-z_][A-Za-z0-9_]{2,60})\((.*)\)"
+_NAME: Final = r"(?:Error|Exception|Timeout|Refused|Open|Spent|Exceeded|Overloaded|Outcome|Stream)$"
+_PYDANTIC: Final = r"\d+ validation errors? for \w"
 _TRACEBACK: Final = "Traceback (most recent call last):"
-_LAST_LINE: Final = re.compile(r"^(?:[\w.]{1,80}\.)?(\w{3,60})(?:: (.*))?$")
-_BODY: Final = re.compile(r"\{.{1,4000}\}", re.DOTALL)
+_LAST_LINE: Final = r"^(?:[\w.]{1,80}\.)?(\w{3,60})(?:: (.*))?$"
+_BODY: Final = r"(?s)\{.{1,4000}\}"
 
 
 def classify_repr(text: str, terms: Terms) -> Failure | None:
     """Name the kind of an exception from its `repr`, or from a printed traceback; None for any other text."""
     if text.startswith(_TRACEBACK):
-        found = _LAST_LINE.match(text.rstrip().rpartition("\n")[2])
+        found = re.match(_LAST_LINE, text.rstrip().rpartition("\n")[2])
         return _named(found[1], found[2] or "", terms) if found else failed("unknown", "traceback")
-    if _PYDANTIC.match(text):
+    if len(text) > _LONGEST:
+        return None
+    if text[:1].isdigit() and re.match(_PYDANTIC, text):
         return failed("schema", "breaks its schema")
-    found = _REPR.fullmatch(text.strip())
-    return _named(found[1], found[2], terms) if found and _NAME.search(found[1]) else None
+    found = re.fullmatch(_REPR, text) if text.endswith(")") else None
+    return _named(found[1], found[2], terms) if found and re.search(_NAME, found[1]) else None
 
 
 def _named(name: str, arguments: str, terms: Terms) -> Failure | None:
@@ -50,17 +52,19 @@ def _answered(message: str, terms: Terms) -> Failure | None:
     status = texts.status_in(message)
     if status is None:
         return None
-    body = _literal(_BODY.search(message))
-    return judge(Evidence(reports.read(body or {}), status), terms)
+    body = re.search(_BODY, message)
+    return judge(Evidence(reports.read(_literal(body[0]) if body else None), status), terms)
 
 
-def _literal(found: re.Match[str] | None) -> object:
+def _literal(text: str) -> object:
+    import ast  # only for a client's error that has become text
+
     try:
-        return ast.literal_eval(found[0]) if found else None
+        return ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return None
 
 
 def _unquoted(arguments: str) -> str:
-    value = _literal(re.match(r".{0,8000}", arguments, re.DOTALL))
+    value = _literal(arguments)
     return value if isinstance(value, str) else arguments

@@ -41,16 +41,14 @@ _STATUS_KEYS: Final = ("status_code", "statusCode", "http_status", "httpStatus")
 _NESTED_ERROR: Final = ("Response", "ResponseMetadata")
 _NOTHING: Final = words("none null nil ok success 0 false 无 -") | {"", "no error", "no errors"}
 _FINE: Final = _NOTHING | words("00000 0000 000000 200 201 202 204 20000 true")
-_GOOD_NEWS: Final = re.compile(
-    r"(?:ok|okay|success(?:ful|fully)?|succeeded|done|.{0,20}成功)[\s!！.。]*", re.IGNORECASE
-)
+_GOOD_NEWS: Final = r"(?i)(?:ok|okay|success(?:ful|fully)?|succeeded|done|.{0,20}成功)[\s!！.。]*"
 _CALL_ERROR: Final = words("extensions locations status code title")
 _FINDING: Final = words("line column row severity rule file")
 _DEEPEST = 6
 _BAD_WORDS: Final = words("fail failed failure error")
-_HOUSE_CODE: Final = re.compile(r"[ABC]\d{4}")
+_HOUSE_CODE: Final = r"[ABC]\d{4}"
 """The codes of Alibaba's Java guidelines, which many Chinese services use."""
-_COMPOUND: Final = re.compile(r"_|error$|exception$", re.IGNORECASE)
+_COMPOUND: Final = r"(?i)_|error$|exception$"
 
 
 def is_error_report(body: Body) -> bool:
@@ -202,7 +200,7 @@ def _has_message(body: Body, keys: frozenset[str] = _MESSAGE_KEYS) -> bool:
 
 def _brings_good_news(body: Body) -> bool:
     messages = (body.get(key) for key in ("message", "msg", "errmsg"))
-    return any(isinstance(message, str) and _GOOD_NEWS.fullmatch(message) for message in messages)
+    return any(isinstance(message, str) and re.fullmatch(_GOOD_NEWS, message) for message in messages)
 
 
 def _is_scalar(value: object) -> bool:
@@ -219,5 +217,5 @@ def _is_known(code: object) -> bool:
         return statuses.is_error(int(text)) or int(text) < 0 or text in codes.VENDORS["code"]
     if text.casefold() in _BAD_WORDS:
         return True
-    general = _COMPOUND.search(text) and codes.weak(text)
-    return bool(codes.strong(text) or general or _HOUSE_CODE.fullmatch(text))
+    general = re.search(_COMPOUND, text) and codes.weak(text)
+    return bool(codes.strong(text) or general or re.fullmatch(_HOUSE_CODE, text))

@@ -19,24 +19,21 @@ from langgraph_degrade.failures.verdicts import Evidence, failed, judge
 
 _LONGEST_ERROR = 2000
 """Characters; a longer text that starts with `Error:` is a log or a page about errors ○."""
-_ERROR: Final = re.compile(
-    r"\s*(?:an? )?(?:error|错误|出错了?|调用失败|请求失败|查询失败|执行失败)(?: occurred)?"
-    r"(?: (?:executing|invoking|calling|running|in|from|while|during) [^:：\n]{1,200})?\s*[:：]\s*(?=\S)",
-    re.IGNORECASE,
+_ERROR: Final = (
+    r"(?i)\s*(?:an )?(?:error|错误|出错了?|调用失败|请求失败|查询失败|执行失败)(?: occurred)?"
+    r"(?: (?:executing|invoking|calling|running|in|from|while|during) [^:：\n]{1,200})?\s*[:：]\s*(?=\S)"
 )
-_NO_SUCH_TOOL: Final = re.compile(r"\S{1,100} is not a valid tool, try one of \[")
-_BAD_ARGUMENTS: Final = re.compile(r"Error invoking tool '")
-_ERROR_PAGE: Final = re.compile(
-    r"log ?in|sign ?in|登录|登陆|(?:^|>)\s*(?:\w{1,20} )?(?:error\s*(?:$|[-:|!<\d])|[45]\d\d\b)|出错|denied|forbidden|拒绝访问|maintenance"
-    r"|维护|unavailable|bad gateway|time-?out|not found|captcha|验证码|just a moment|too many requests",
-    re.IGNORECASE,
+_FIRST_WORDS: Final = ("error", "an error", "错误", "出错", "调用失败", "请求失败", "查询失败", "执行失败")
+_NO_SUCH_TOOL: Final = r"\S{1,100} is not a valid tool, try one of \["
+_BAD_ARGUMENTS: Final = r"Error invoking tool '"
+_ERROR_PAGE: Final = (
+    r"(?i)log ?in|sign ?in|登录|登陆|(?:^|>)\s*(?:\w{1,20} )?(?:error\s*(?:$|[-:|!<\d])|[45]\d\d\b)|出错|denied|forbidden|拒绝访问|maintenance"
+    r"|维护|unavailable|bad gateway|time-?out|not found|captcha|验证码|just a moment|too many requests"
 )
-_TITLE: Final = re.compile(r"<(?:title|h1)[^>]{0,80}>(.{0,200}?)</", re.IGNORECASE | re.DOTALL)
+_TITLE: Final = r"(?is)<(?:title|h1)[^>]{0,80}>(.{0,200}?)</"
 _HTML: Final = ("<!doctype html", "<html")
 _SMALL_PAGE = 2000
-_XML_ERROR: Final = re.compile(
-    r"\s*(?:<\?xml[^>]{0,100}\?>\s*)?<(?:\w{1,20}:)?(?:Error|ErrorResponse|Fault|Envelope)\b", re.IGNORECASE
-)
+_XML_ERROR: Final = r"(?i)\s*(?:<\?xml[^>]{0,100}\?>\s*)?<(?:\w{1,20}:)?(?:Error|ErrorResponse|Fault|Envelope)\b"
 _TELLTALES: Final = (
     '"err', '"Err', '"code"', '"Code"', '"success"', '"Success"', '"ok"', '"status', '"data"', '"base_resp"', '"is',
     '"choices"', '"candidates"', '"Response', '"__type"', '"fault"', '"header"', '"ret', '"result',
@@ -53,14 +50,14 @@ def classify_text(text: str, terms: Terms) -> Failure | None:
         return classify_markup(text, terms)
     if terms.source == "model":
         return _classify_model_text(text, terms)
-    return _classify_error_text(text, terms)
+    return _classify_error_text(text, start.casefold(), terms)
 
 
 def said(text: str, terms: Terms) -> Failure:
     """Judge a text that is known to be an error: by the set phrases in it, else the target said no."""
-    if _BAD_ARGUMENTS.match(text) or _NO_SUCH_TOOL.search(text[:200]):
+    if re.match(_BAD_ARGUMENTS, text) or re.search(_NO_SUCH_TOOL, text[:200]):
         return failed("malformed_call", "invalid arguments")
-    rest = _ERROR.sub("", text, count=1).removesuffix("\n Please fix your mistakes.")
+    rest = re.sub(_ERROR, "", text, count=1).removesuffix("\n Please fix your mistakes.")
     if failure := classify_repr(rest, terms):
         return failure
     status = texts.status_in(rest)
@@ -71,7 +68,7 @@ def said(text: str, terms: Terms) -> Failure:
 
 def classify_markup(text: str, terms: Terms) -> Failure | None:
     """Judge HTML and XML: to a model client any page is no answer; to a tool, error and log-in pages aren't."""
-    if _XML_ERROR.match(text):
+    if re.match(_XML_ERROR, text):
         report = reports.read(text)
         if report.codes or report.message:
             return judge(Evidence(report, default="business", label="error in xml"), terms)
@@ -85,9 +82,9 @@ def classify_markup(text: str, terms: Terms) -> Failure | None:
 
 
 def _is_error_page(text: str) -> bool:
-    title = _TITLE.search(text[:4000])
+    title = re.search(_TITLE, text[:4000])
     shown = title[1] if title else text[:_SMALL_PAGE] if len(text) <= _SMALL_PAGE else ""
-    return _ERROR_PAGE.search(shown) is not None
+    return re.search(_ERROR_PAGE, shown) is not None
 
 
 def _classify_model_text(text: str, terms: Terms) -> Failure | None:
@@ -97,8 +94,9 @@ def _classify_model_text(text: str, terms: Terms) -> Failure | None:
     return failed("empty", "no text and no tool call") if blank else None
 
 
-def _classify_error_text(text: str, terms: Terms) -> Failure | None:
-    if len(text) <= _LONGEST_ERROR and (_ERROR.match(text) or _BAD_ARGUMENTS.match(text)):
+def _classify_error_text(text: str, start: str, terms: Terms) -> Failure | None:
+    may_be = len(text) <= _LONGEST_ERROR and start.startswith(_FIRST_WORDS)
+    if may_be and (re.match(_ERROR, text) or re.match(_BAD_ARGUMENTS, text)):
         return said(text, terms)
     return classify_repr(text, terms)
 

@@ -6,8 +6,7 @@ import json
 import logging
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from langgraph_degrade.failures.failure import Failure, Kind
 from langgraph_degrade.failures.shapes import words
@@ -43,11 +42,10 @@ _WORDS: Final[Mapping[Kind, frozenset[str]]] = {
 }
 _REASONS: Final[Mapping[str, Kind]] = {word: kind for kind, listed in _WORDS.items() for word in listed}
 _LONGEST_REASON = 80
-_REPEATED: Final = re.compile(r"(.+?)\1+")
+_REPEATED: Final = r"(.+?)\1+"
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(NamedTuple):
     """What a model's answer comes down to."""
 
     reason: str | None = None
@@ -101,7 +99,7 @@ def _judge_end(turn: Turn, reason: str, terms: Terms) -> Failure | None:
 def _folded(reason: str | None) -> str:
     """Fold the word; adding chunks up makes `stopstop` of a reason that was sent twice."""
     folded = (reason or "").strip().casefold()[:_LONGEST_REASON]
-    repeated = _REPEATED.fullmatch(folded)
+    repeated = re.fullmatch(_REPEATED, folded)
     word = repeated[1] if repeated else folded
     return "" if word in {"null", "none"} else word
 

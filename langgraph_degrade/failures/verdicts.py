@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Final
+from types import MappingProxyType
+from typing import Final, NamedTuple
 
 from langgraph_degrade.failures import codes, overflow, statuses, texts, wire
 from langgraph_degrade.failures.failure import ANSWERS, Failure, Kind
@@ -22,14 +22,13 @@ _GENERAL: Final = frozenset({400, 500, 502})
 _FORBIDDEN = 403
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(NamedTuple):
     """An answer that is known to be a failure."""
 
-    report: Report = field(default_factory=Report)
+    report: Report = Report()
     status: int | None = None
     """The answer's own HTTP status, where that says failure."""
-    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    headers: Mapping[str, str] = MappingProxyType({})
     """Lower-case names."""
     default: Kind = "unknown"
     """The kind where nothing in the answer tells."""

@@ -16,39 +16,30 @@ LONGEST: Final = 31 * 86_400.0
 
 _EPOCH_SECONDS = 1e9
 _EPOCH_MILLISECONDS = 1e12
-_NUMBER = re.compile(r"\d+(?:\.\d+)?", re.ASCII)
+_NUMBER: Final = r"(?a)\d+(?:\.\d+)?"
 _UNITS: Final[Mapping[str, float]] = {
     "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0,
 }  # fmt: skip
-_PART = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h|d)")
-_PARTS = re.compile(r"(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h|d)){1,6}")
+_PART: Final = r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h|d)"
+_PARTS: Final = r"(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h|d)){1,6}"
 _WORDS: Final[Mapping[str, float]] = {
     "millisecond": 1e-3, "second": 1.0, "sec": 1.0, "minute": 60.0, "min": 60.0, "hour": 3600.0, "day": 86_400.0,
     "毫秒": 1e-3, "秒": 1.0, "分": 60.0, "小时": 3600.0, "天": 86_400.0,
 }  # fmt: skip
 _DATE = r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d)?(?:\.\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?"
-_STRUCTURED = re.compile(r"\b(?:remaining|r)=0\b.{0,40}?\b(?:reset|t)=(\d+)")
+_STRUCTURED: Final = r"\b(?:remaining|r)=0\b.{0,40}?\b(?:reset|t)=(\d+)"
 """The IETF drafts' `RateLimit: limit=100, remaining=0, reset=5` and `"default";r=0;t=5`."""
-_ZONED = re.compile(r"(?:Z|[+-]\d\d:?\d\d)$")
-_IN_TEXT: Final = (
-    re.compile(rf"(?P<china>{_DATE})\s{{0,3}}(?:之?后)?\s{{0,3}}(?:重置|恢复|刷新)"),
-    re.compile(
-        rf"\b(?:resets?|retry|try again|available)(?: again)?\s{{1,3}}(?:at|after|on)\s{{1,3}}(?P<when>{_DATE})",
-        re.IGNORECASE,
-    ),
-    re.compile(
-        r"\b(?:retry|try again|wait|available|resets?)(?: again)?(?:\s{1,3}(?:after|in|for))?"
-        r"(?:\s{1,3}(?:about|approximately|at least))?[\s:]{1,3}"
-        r"(?P<number>\d+(?:\.\d+)?)\s{0,2}(?P<word>milliseconds?|seconds?|secs?|minutes?|mins?|hours?|days?)\b",
-        re.IGNORECASE,
-    ),
-    re.compile(
-        r"\b(?:retry|try again|wait|available|resets?)(?: again)?\s{1,3}(?:after|in|for)\s{1,3}"
-        r"(?P<when>(?:\d+(?:\.\d+)?(?:ms|s|m|h|d)){1,4}\b|\d+(?=\s{0,3}(?:[.,;)]|$)))",
-        re.IGNORECASE,
-    ),
-    re.compile(r"(?P<number>\d+(?:\.\d+)?)\s{0,2}(?P<word>毫秒|秒|分|小时|天)(?:钟)?(?:之?后|以后|再)"),
-    re.compile(r"(?:等待|间隔)\s{0,2}(?P<number>\d+(?:\.\d+)?)\s{0,2}(?P<word>毫秒|秒|分|小时|天)"),
+_ZONED: Final = r"(?:Z|[+-]\d\d:?\d\d)$"
+_ASKING: Final = r"(?:retry|try again|wait|available|resets?)(?: again)?"
+_SPELT: Final = r"(?P<number>\d+(?:\.\d+)?)\s{0,2}(?P<word>milliseconds?|seconds?|secs?|minutes?|mins?|hours?|days?)"
+_SHORT: Final = r"(?:\d+(?:\.\d+)?(?:ms|s|m|h|d)){1,4}"
+_IN_TEXT: Final = (  # texts, compiled by `re` when they are first needed
+    rf"(?P<china>{_DATE})\s{{0,3}}(?:之?后)?\s{{0,3}}(?:重置|恢复|刷新)",
+    rf"(?i)\b(?:resets?|retry|try again|available)(?: again)?\s{{1,3}}(?:at|after|on)\s{{1,3}}(?P<when>{_DATE})",
+    rf"(?i)\b{_ASKING}(?:\s{{1,3}}(?:after|in|for))?(?:\s{{1,3}}(?:about|approximately|at least))?[\s:]{{1,3}}{_SPELT}\b",
+    rf"(?i)\b{_ASKING}\s{{1,3}}(?:after|in|for)\s{{1,3}}(?P<when>{_SHORT}\b|\d+(?=\s{{0,3}}(?:[.,;)]|$)))",
+    r"(?P<number>\d+(?:\.\d+)?)\s{0,2}(?P<word>毫秒|秒|分|小时|天)(?:钟)?(?:之?后|以后|再)",
+    r"(?:等待|间隔)\s{0,2}(?P<number>\d+(?:\.\d+)?)\s{0,2}(?P<word>毫秒|秒|分|小时|天)",
 )
 
 
@@ -60,7 +51,7 @@ def retry_after(headers: Mapping[str, str], now: Moment) -> float | None:
         now: Asked only where the answer has no `Date` of its own: both dates by the same clock is better.
     """
     milliseconds = headers.get("retry-after-ms", "").strip()
-    if _NUMBER.fullmatch(milliseconds):
+    if re.fullmatch(_NUMBER, milliseconds):
         return _bounded(float(milliseconds) / 1000)
     return seconds(headers.get("retry-after"), _own_moment(headers, now))
 
@@ -92,10 +83,10 @@ def seconds(value: object, now: Moment) -> float | None:
         return None
     text = value.strip()
     parts = [part.strip() for part in text.split(",")]
-    if all(map(_NUMBER.fullmatch, parts)):
+    if all(re.fullmatch(_NUMBER, part) for part in parts):
         return _number(max(map(float, parts)), now)
-    if _PARTS.fullmatch(text):
-        return _bounded(sum(float(amount) * _UNITS[unit] for amount, unit in _PART.findall(text)))
+    if re.fullmatch(_PARTS, text):
+        return _bounded(sum(float(amount) * _UNITS[unit] for amount, unit in re.findall(_PART, text)))
     moment = _date(text)
     return None if moment is None else _bounded(moment - now())
 
@@ -103,7 +94,7 @@ def seconds(value: object, now: Moment) -> float | None:
 def wait_in(text: str, now: Moment) -> float | None:
     """Find a wait in a message: `Please retry after 86400 seconds`, `请在 30 秒后重试`, `限额将在 … 重置`."""
     for pattern in _IN_TEXT:
-        if found := pattern.search(text):
+        if found := re.search(pattern, text):
             return _from_match(found.groupdict(), now)
     return None
 
@@ -112,7 +103,7 @@ def _from_match(found: Mapping[str, str | None], now: Moment) -> float | None:
     if when := found.get("when"):
         return seconds(when, now)
     if (china := found.get("china")) is not None:  # a moment without a zone in a Chinese text is China's (case X11)
-        return seconds(china if _ZONED.search(china) else f"{china}+08:00", now)
+        return seconds(china if re.search(_ZONED, china) else f"{china}+08:00", now)
     word = str(found["word"]).casefold()
     unit = _WORDS.get(word) or _WORDS[word.removesuffix("s")]
     return _bounded(float(str(found["number"])) * unit)
@@ -154,5 +145,5 @@ def _resets(headers: Mapping[str, str]) -> Iterator[str]:
             continue
         if "reset" in name and headers.get(name.replace("reset", "remaining"), "0").strip() == "0":
             yield value
-        elif found := _STRUCTURED.search(value):
+        elif found := re.search(_STRUCTURED, value):
             yield found[1]

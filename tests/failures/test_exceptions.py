@@ -258,6 +258,33 @@ class TestValueErrors:
         failure = failure_of(raised(ValueError("订单不存在"), missing))
         assert (failure.kind, failure.status, failure.message) == ("not_found", 404, "订单不存在")
 
+    @pytest.mark.parametrize(
+        "message",
+        [
+            "skateboarding-shoes-deluxe-42 are out of stock",
+            "SK-100000000012 不存在",
+            "password: too short",
+            "Bearer bonds: none",
+        ],
+    )
+    def test_a_harmless_message_is_kept_word_for_word(self, message: str):
+        assert failure_of(ValueError(message)).message == message
+
+    @pytest.mark.parametrize(
+        ("text", "secret"),
+        [
+            ("rejected key sk-proj-abcdefghijklmnop123456", "abcdefghijklmnop"),
+            ("sent Bearer abcdefghijklmnop123456 in vain", "abcdefghijklmnop"),
+            ("AKIAABCDEFGHIJKLMNOP has no such right", "ABCDEFGHIJKLMNOP"),
+            ("https://admin:hunter22@shop.test is down", "hunter22"),
+            ('refused {"api_key": "0123456789"}', "0123456789"),
+        ],
+    )
+    def test_a_secret_is_not_handed_on(self, text: str, secret: str):
+        message = failure_of(ValueError(text)).message
+        assert secret not in message
+        assert "[redacted]" in message
+
     def test_its_message_is_cleaned_and_capped(self):
         secret = "sk-abcdefghijklmnopqrstuvwx"
         failure = failure_of(ValueError(f"bad\x00 key {secret}\n\ud83d" + "x" * 10_000))

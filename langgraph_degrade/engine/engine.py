@@ -213,7 +213,7 @@ class Engine:
             elapsed = self.clock.monotonic() - scope.started
             self._mean = elapsed if self._mean is None else self._mean + SMOOTHING * (elapsed - self._mean)
         if scope.touched and scope.context.events:
-            chain = scope.context.plain() | {"request": scope.id, "thread": scope.thread}
+            chain = _chain(scope)
             level = logging.WARNING if scope.degraded else logging.INFO
             log.log(
                 level,
@@ -221,3 +221,13 @@ class Engine:
                 json.dumps(chain, ensure_ascii=False, default=str),
                 extra={"degrade": chain},
             )
+
+
+def _chain(scope: Scope) -> dict[str, Any]:
+    """The whole context for a log: without the words of what was asked, which are the user's."""
+    told = scope.context.plain()
+    items = {
+        name: {field: value for field, value in item.items() if field != "what"}
+        for name, item in told["unfinished"].items()
+    }
+    return told | {"unfinished": items, "request": scope.id, "thread": scope.thread}

@@ -12,7 +12,7 @@ from langgraph_degrade.failures.verdicts import Evidence, failed, judge
 
 _LONGEST = 8000
 _REPR: Final = r"(?s)([A-Za-z_][A-Za-z0-9_]{2,60})\((.*)\)"
-_NAME: Final = r"(?:Error|Exception|Timeout|Refused|Open|Spent|Exceeded|Overloaded|Outcome|Stream)$"
+_ENDINGS: Final = ("Error", "Exception")
 _PYDANTIC: Final = r"\d+ validation errors? for \w"
 _TRACEBACK: Final = "Traceback (most recent call last):"
 _LAST_LINE: Final = r"^(?:[\w.]{1,80}\.)?(\w{3,60})(?:: (.*))?$"
@@ -29,7 +29,9 @@ def classify_repr(text: str, terms: Terms) -> Failure | None:
     if text[:1].isdigit() and re.match(_PYDANTIC, text):
         return failed("schema", "breaks its schema")
     found = re.fullmatch(_REPR, text) if text.endswith(")") else None
-    return _named(found[1], found[2], terms) if found and re.search(_NAME, found[1]) else None
+    if found and (found[1].endswith(_ENDINGS) or classes.fault_named(found[1])):
+        return _named(found[1], found[2], terms)
+    return None
 
 
 def _named(name: str, arguments: str, terms: Terms) -> Failure | None:

@@ -36,6 +36,8 @@ from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.errors import GraphInterrupt, GraphRecursionError, NodeCancelledError, NodeTimeoutError, ParentCommand
 from langgraph.types import Command
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from langgraph_degrade import errors
 from langgraph_degrade.failures import Failure, classify
@@ -326,7 +328,7 @@ class TestProgrammingErrors:
     def test_a_bug_while_the_request_is_built_is_no_bad_answer(self):
         model = ChatOpenAI(model="m", api_key="made-up", base_url="http://127.0.0.1:9", max_retries=0)
         error = outcome_of(lambda: model.invoke([object()]))  # type: ignore[list-item]
-        assert failure_of(error, source="model").kind != "connection"
+        assert failure_of(error, source="model").kind == "unknown"
 
     @pytest.mark.row("F2")
     @pytest.mark.parametrize("body", [b'{"choices": null}', b'{"choices": []}', b"<html>login</html>", b"{"])
@@ -401,12 +403,12 @@ class TestTextForm:
             "Stream(x)",
             "The call raised ReadTimeout('x') twice",
             "Exceeded",
+            "CallOutcome(status='ok')",
             "3 validation steps for you",
         ],
     )
     def test_other_texts_are_no_exceptions(self, text: str):
-        failure = classify(text)
-        assert failure is None or failure.kind == "unknown"
+        assert classify(text) is None
 
 
 class TestOnTheWire:
@@ -536,7 +538,7 @@ class TestDatabases:
         ]
 
     def test_a_redis_nobody_serves_is_a_refused_connection(self):
-        with redis.Redis(port=free_port()) as client:
+        with redis.Redis(port=free_port(), retry=Retry(NoBackoff(), 0)) as client:
             failure = failure_of(outcome_of(client.ping))
         assert (failure.kind, failure.reason, failure.unsent) == ("connection", "connection refused", True)
 
@@ -648,8 +650,7 @@ def test_a_bare_name_that_means_several_things_means_nothing():
     st.text(max_size=80),
 )
 def test_an_exceptions_text_is_never_its_reason(kind: type[Exception], text: str):
-    failure = failure_of(kind(text))
-    assert text not in failure.reason or len(text) < 5 or text in "said by the tool unknown"
+    assert "<<" not in failure_of(kind(f"<<{text}")).reason
 
 
 def free_port() -> int:

@@ -7,9 +7,10 @@ import asyncio
 import contextlib
 import contextvars
 import gc
+import signal
 import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from typing import Any, Literal, NamedTuple
 
@@ -253,6 +254,15 @@ def test_a_call_that_answered_in_time_is_not_late(way: Way):
     assert came == []
 
 
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """A run started in the background ignores Ctrl-C; here it means what it means at a terminal."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_reaches_the_caller_who_waits_and_the_call_is_told_as_late(workers: Workers):
     came, on_late, told = held()
     step = Hang("done")

@@ -70,6 +70,12 @@ def test_module_names_say_what_is_inside():
     assert not {part.strip("_") for module in MODULES for part in module.split("/")} & VAGUE
 
 
+@pytest.mark.parametrize("module", sorted(MODULES.keys() - {"engine/clock"}))
+def test_only_the_clock_waits(module: str):
+    """Tests may write `asyncio.sleep`: on the virtual loop it takes no time. The package asks its `Clock`."""
+    assert "asyncio.sleep" not in ast.unparse(MODULES[module]) or _room(module) == "testing"
+
+
 @pytest.mark.parametrize("module", sorted(MODULES))
 def test_a_module_keeps_no_state(module: str):
     """Module-level names are constants, types, context variables or the logger; anything else would outlive an application."""
@@ -116,11 +122,9 @@ def test_importing_brings_in_nothing_that_is_used_late():
 
 
 def test_importing_starts_nothing():
-    """No thread and no handler: an application begins with its `Degrader`."""
-    report = (
-        "[t.name for t in threading.enumerate()] + [str(h) for h in logging.getLogger('langgraph_degrade').handlers]"
-    )
-    assert _fresh("import threading, logging, langgraph_degrade", report) == ["MainThread"]
+    """No thread, and no handler but the one that keeps a library quiet: an application begins with its `Degrader`."""
+    report = "[t.name for t in threading.enumerate()] + [type(h).__name__ for h in logging.getLogger('langgraph_degrade').handlers]"
+    assert _fresh("import threading, logging, langgraph_degrade", report) == ["MainThread", "NullHandler"]
 
 
 def test_importing_leaves_logging_to_the_application():

@@ -19,7 +19,7 @@ def reader(target: Target) -> Reader:
     policy = target.policy
     return partial(
         read,
-        classify=partial(classify, source=target.source),
+        classify=partial(classify, source=target.source, allow_empty=policy.effect == "write"),
         envelope=policy.envelope,
         schema_validator=compile_schema(policy.result_schema) if policy.result_schema is not None else None,
         text_errors=policy.text_errors,

@@ -125,13 +125,14 @@ def _why(error: Exception, target: Target, *, is_session: bool) -> Failure:
 
 def _came_late(errand: Errand, target: Target, late: Late) -> None:
     """Use what an abandoned call brings home: the newest last good value, or the end of a doubt about a write."""
+    data = None
     if late.error is None:
         value, reading, failure = judge(errand, target, late.value)
         if failure is None:
-            remember(errand, target, value, reading)
+            data = remember(errand, target, value, reading)
     elif isinstance(late.error, Exception):
         failure = classify(late.error, source=target.source)
     else:
         return
     if errand.call.on_late is not None:
-        errand.call.on_late(late, failure)
+        errand.call.on_late(data, failure)

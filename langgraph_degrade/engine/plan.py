@@ -12,7 +12,6 @@ from langgraph_degrade.context import Direction
 from langgraph_degrade.failures import Failure
 
 if TYPE_CHECKING:
-    from langgraph_degrade.engine.ports import Late
     from langgraph_degrade.engine.target import Target
 
 Status = Literal["ok", "stale", "partial", "unavailable", "unknown", "rejected"]
@@ -84,8 +83,8 @@ class Call:
 
     key: Hashable = None
     """Where this call's result may be cached; None: nowhere."""
-    on_late: Callable[[Late, Failure | None], None] | None = None
-    """Told what the call finally did, if it was abandoned, and how that is classified."""
+    on_late: Callable[[Any, Failure | None], None] | None = None
+    """Told what an abandoned call finally gave, as plain data, or why it failed."""
     id: str | None = None
     """The tool call's id, where a model made it."""
     _named: Mapping[str, Any] | None = None

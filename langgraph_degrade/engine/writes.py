@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from langgraph_degrade.engine.errand import Errand
-    from langgraph_degrade.engine.ports import Late
     from langgraph_degrade.engine.scope import Scope
 
 log = logging.getLogger("langgraph_degrade")
@@ -104,25 +103,28 @@ async def _sent_before(errand: Errand, ledger: Ledger, claimed: Claimed) -> Outc
     scope.record(event, () if seen else ("write_unknown",))
     if seen:
         bury(errand)
-        await ledger.settle(errand, claimed, "done")
-        done = Outcome("ok", source="verified", failure=failure)
+        result = claimed.claim.result
+        await ledger.settle(errand, claimed, "done", result)
+        done = Outcome("ok", result, result, source="verified", failure=failure)
         await ledger.note(errand, done)
         return done
     scope.leave(target, errand.call, is_unknown=True, at=at)
     return Outcome("unknown", failure=failure, source="already_sent")
 
 
-def _came_late(errand: Errand, claimed: Claimed, late: Late, failure: Failure | None) -> None:
+def _came_late(errand: Errand, claimed: Claimed, data: Any, failure: Failure | None) -> None:
     """An abandoned write came home after all: now it is known."""
     if failure is not None and not certainly_not_done(failure):
         return
-    claimed.store.settle(claimed.claim, "failed" if failure else "late", None)
-    if failure is None:
-        name = errand.plan.target.name
-        item = item_id(name, errand.plan.target.intent(errand.call))
-        errand.scope.context.finish(item)
-        claimed.store.resolve(item, thread=errand.scope.thread)
-        log.warning("%s: the write given up after its timeout was done, %.3g s after it began", name, late.elapsed)
+    target, scope = errand.plan.target, errand.scope
+    claimed.store.settle(claimed.claim, "failed" if failure else "late", data)
+    if failure is not None:
+        scope.leave(target, errand.call, is_unknown=False, at=errand.ground.wall())
+        return
+    item = item_id(target.name, target.intent(errand.call))
+    scope.context.finish(item)
+    claimed.store.resolve(item, thread=scope.thread)
+    log.warning("%s: the write given up after its timeout was done after all", target.name)
 
 
 def _state(outcome: Outcome) -> Settled:

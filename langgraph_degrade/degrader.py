@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
@@ -198,7 +198,7 @@ class Degrader:
         retries: int | None = None,
         thread: str | None = None,
         identity: Mapping[str, Any] | None = None,
-    ) -> Iterator[Scope]:
+    ) -> Generator[Scope]:
         """One request for code outside a graph: everything guarded inside shares its time and its budget.
 
         Works around sync and async code alike.
@@ -224,7 +224,7 @@ class Degrader:
             self._engine.scopes.end(scope)
 
     @contextmanager
-    def query(self, kind: QueryClass) -> Iterator[None]:
+    def query(self, kind: QueryClass) -> Generator[None]:
         """Say of the calls inside that they are `basic` or `complex`: which of a target's timeouts holds (spec T6)."""
         scope = self._engine.scopes.find()
         if scope is None:

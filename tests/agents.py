@@ -37,7 +37,10 @@ def _spoken(messages: Iterable[AIMessage | str | Exception]) -> Any:
 
 def asks(*calls: tuple[str, dict[str, Any]], start: int = 1) -> AIMessage:
     """A message that calls tools."""
-    made = [{"name": name, "args": args, "id": f"c{place}", "type": "tool_call"} for place, (name, args) in enumerate(calls, start)]
+    made = [
+        {"name": name, "args": args, "id": f"c{place}", "type": "tool_call"}
+        for place, (name, args) in enumerate(calls, start)
+    ]
     return AIMessage("", tool_calls=made)
 
 

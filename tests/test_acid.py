@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor  # noqa: TID251 - callers at once; nothing is abandoned in it
 from typing import Any
 
 import pytest

@@ -17,7 +17,9 @@ RULE = {"consecutive": 3, "min_calls": 3, "open_for": "30s"}
 @pytest.mark.row("F3")
 @pytest.mark.case("case-B10")
 def test_the_callers_cancellation_comes_out_unchanged_and_is_neutral(clock: FakeClock) -> None:
-    degrader = Degrader(Policy.model_validate({"targets": {"shop": {"effect": "read", "breakers": [RULE]}}}), clock=clock)
+    degrader = Degrader(
+        Policy.model_validate({"targets": {"shop": {"effect": "read", "breakers": [RULE]}}}), clock=clock
+    )
     hang = asyncio.Event()
 
     @degrader.guard("shop")

@@ -68,7 +68,7 @@ def test_a_breaker_shows_itself_as_pybreakers_and_tells_its_listeners(clock: Fak
 def test_calls_through_the_face_are_refused_and_an_operator_may_open_it(clock: FakeClock) -> None:
     degrader = Degrader(POLICY, clock=clock)
     breaker = degrader.breaker("shop")
-    with pytest.raises(DegradeError, match="degrader.guard"):
+    with pytest.raises(DegradeError, match=r"degrader\.guard"):
         breaker.call(lambda: 1)
     breaker.open()
     with pytest.raises(CircuitOpen):

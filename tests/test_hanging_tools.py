@@ -17,7 +17,12 @@ from langgraph_degrade.testing import FakeClock, Hang
 from tests.agents import call_of
 from tests.conftest import Both
 
-POLICY = Policy.model_validate({"tools": {"slow": {"effect": "read", "timeout": "3s", "breakers": [], "max_abandoned": 8}}, "request": {"retries": 0}})
+POLICY = Policy.model_validate(
+    {
+        "tools": {"slow": {"effect": "read", "timeout": "3s", "breakers": [], "max_abandoned": 8}},
+        "request": {"retries": 0},
+    }
+)
 
 
 def slow_tool(both: Both, hang: Hang, clock: FakeClock, *, cleanup: Hang | None = None) -> Any:

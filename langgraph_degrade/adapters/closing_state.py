@@ -66,7 +66,7 @@ class Ending:
     def _update(self) -> dict[str, Any]:
         custom = self._graph._answer  # noqa: SLF001 - the class `wrap` made
         if custom is not None:
-            update = dict(custom(self._state))
+            update: dict[str, Any] = dict(custom(self._state))
         elif "messages" in self._graph.channels:
             update = {"messages": self._messages()}
         else:

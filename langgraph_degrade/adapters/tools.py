@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 ERRORS = frozenset({"unavailable", "unknown", "rejected"})
 """Results whose `ToolMessage.status` is `error`."""
 
-_PLAIN_ARGS = frozenset({"config", "run_manager"})
+_NO_SUCH = object()
 
 
 class Slot:
@@ -225,8 +225,9 @@ def _outside(kind: type[BaseTool]) -> dict[str, Any]:
 
 def has_async(tool: BaseTool) -> bool:
     """The tool really awaits; a sync one behind `_arun` would land on LangChain's default executor."""
-    if hasattr(tool, "coroutine"):
-        return tool.coroutine is not None
+    coroutine: object = getattr(tool, "coroutine", _NO_SUCH)
+    if coroutine is not _NO_SUCH:
+        return coroutine is not None
     return type(tool)._arun is not BaseTool._arun
 
 

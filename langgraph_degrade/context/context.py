@@ -106,7 +106,7 @@ class DegradeContext:
 
     def record(self, event: Event, flags: Iterable[str] = ()) -> None:
         """Add one step."""
-        change = {"events": {event.id: event.plain()}, "level": event.level, "flags": sorted(flags)}
+        change: State = {"events": {event.id: event.plain()}, "level": event.level, "flags": sorted(flags)}
         if event.direction is not None:
             change["counters"] = {event.target: [self.turn[0]]}
         with self._lock:

@@ -152,6 +152,10 @@ def _sets(value: object, default: dict[str, list[int]]) -> dict[str, list[int]]:
     }
 
 
+def _extra(value: object, default: State) -> State:
+    return {str(key): item for key, item in value.items()} if isinstance(value, Mapping) else default
+
+
 _READERS: Mapping[str, Callable[[Any, Any], Any]] = {
     "v": _count,
     "turn": _turn,
@@ -163,5 +167,5 @@ _READERS: Mapping[str, Callable[[Any, Any], Any]] = {
     "flags": _texts,
     "unfinished": _items,
     "counters": _sets,
-    "extra": lambda value, default: dict(value) if isinstance(value, Mapping) else default,
+    "extra": _extra,
 }

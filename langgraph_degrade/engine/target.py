@@ -37,7 +37,7 @@ class Target:
     ) -> None:
         self.name = name
         self.policy = policy
-        self.source = source
+        self.source: Literal["tool", "model"] = source
         """Whose words the classifier reads."""
         self.breakers = tuple(Breaker(rule, capacity=policy.capacity) for rule in policy.breakers)
         self.gate: Gate = self.breakers[0] if len(self.breakers) == 1 else Gates(self.breakers)

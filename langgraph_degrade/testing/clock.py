@@ -104,10 +104,10 @@ class FakeClock:
     async def asleep(self, seconds: float) -> None:
         """Suspend the task for `seconds` of virtual time; in an ordinary event loop: let them pass at once."""
         if asyncio.get_running_loop() in self._loops:
-            await asyncio.sleep(seconds)  # noqa: TID251 (in that loop it takes no time)
+            await asyncio.sleep(seconds)  # in that loop it takes no time
         else:
             self.advance(seconds)
-            await asyncio.sleep(0)  # noqa: TID251
+            await asyncio.sleep(0)
 
     def wait(self, baton: Baton, seconds: float) -> bool:
         """Block until `baton` is taken (True) or `seconds` have passed, which they do once every worker sleeps."""

@@ -87,7 +87,9 @@ def test_two_hundred_parallel_calls_share_one_budget_exactly(both: Both, clock: 
         graph = agents.agent([look], calls, "done")
         state = None
     else:
-        graph = StateGraph(State).add_node("tools", agents.degrader.tool_node([look])).set_entry_point("tools").compile()
+        graph = (
+            StateGraph(State).add_node("tools", agents.degrader.tool_node([look])).set_entry_point("tools").compile()
+        )
         state = {"messages": [HumanMessage("hi"), calls]}
     out = agents.invoke(graph, state)
     assert len(look.metadata["script"].calls) == 200 + 3  # type: ignore[index]
@@ -132,7 +134,9 @@ def test_an_interrupt_inside_a_guarded_tool_pauses_and_resumes(both: Both, clock
         """Refund."""
         return sync(order)
 
-    refund = StructuredTool.from_function(name="refund", **({"func": sync} if both.colour == "sync" else {"coroutine": coro}))
+    refund = StructuredTool.from_function(
+        name="refund", **({"func": sync} if both.colour == "sync" else {"coroutine": coro})
+    )
     if kind == "create_agent":
         graph = agents.agent([refund], asks(("refund", {"order": "SO-1"})), "done", checkpointer=InMemorySaver())
         state: Any = None
@@ -181,7 +185,17 @@ def test_a_new_turn_starts_afresh_and_keeps_what_is_unfinished(both: Both, clock
 
 
 @pytest.mark.row("R3")
-@pytest.mark.parametrize("rubbish", ["rubbish", 7, ["x"], {"level": "L1", "reasons": ["x"]}, {"v": 99, "turn": [1, "t"], "new": {"a": 1}}, {"v": 1, "turn": "x", "events": 3}])
+@pytest.mark.parametrize(
+    "rubbish",
+    [
+        "rubbish",
+        7,
+        ["x"],
+        {"level": "L1", "reasons": ["x"]},
+        {"v": 99, "turn": [1, "t"], "new": {"a": 1}},
+        {"v": 1, "turn": "x", "events": 3},
+    ],
+)
 def test_rubbish_under_the_key_is_no_crash(both: Both, clock: FakeClock, rubbish: Any) -> None:
     agents = Agents(both, clock)
     graph = agents.agent([agents.tool("bad", RuntimeError())], asks(("bad", {})), "done")
@@ -195,7 +209,9 @@ def test_results_read_the_same_before_and_after_a_strict_checkpoint(
     clock: FakeClock, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LANGGRAPH_STRICT_MSGPACK", "true")
-    agents = Agents(Both("sync", clock), clock, {"tools": {"look": {**READ, "cache": {"ttl": "60s", "scope": "shared"}}}})
+    agents = Agents(
+        Both("sync", clock), clock, {"tools": {"look": {**READ, "cache": {"ttl": "60s", "scope": "shared"}}}}
+    )
     look = agents.tool("look", {"left": 1}, TimeoutError(), TimeoutError())
     with SqliteSaver.from_conn_string(str(tmp_path / "state.db")) as saver:
         graph = agents.agent([look], asks(("look", {})), asks(("look", {}), start=2), "done", checkpointer=saver)
@@ -216,12 +232,24 @@ def test_unanswered_tool_calls_are_mended_before_the_model_sees_them(both: Both,
     model = ScriptedModel.saying("done")
     graph = create_agent(model, [], middleware=[agents.degrader.middleware()])
     history = [
-        HumanMessage("one"), asks(("look", {}), start=1), HumanMessage("[LOOP DETECTED] stop"),
-        ToolMessage("r", tool_call_id="c1"), asks(("look", {}), start=9), HumanMessage("two"),
+        HumanMessage("one"),
+        asks(("look", {}), start=1),
+        HumanMessage("[LOOP DETECTED] stop"),
+        ToolMessage("r", tool_call_id="c1"),
+        asks(("look", {}), start=9),
+        HumanMessage("two"),
     ]
     agents.invoke(graph, {"messages": history})
     kinds = [(message.type, getattr(message, "tool_call_id", None)) for message in model.asked[0]]
-    assert kinds == [("human", None), ("ai", None), ("tool", "c1"), ("human", None), ("ai", None), ("tool", "c9"), ("human", None)]
+    assert kinds == [
+        ("human", None),
+        ("ai", None),
+        ("tool", "c1"),
+        ("human", None),
+        ("ai", None),
+        ("tool", "c9"),
+        ("human", None),
+    ]
     assert model.asked[0][2].content == "r"
     assert model.asked[0][5].status == "error"
 
@@ -258,11 +286,18 @@ def test_a_node_takes_its_fallbacks_and_says_so(both: Both, clock: FakeClock) ->
         return await simple(state)
 
     sync = both.colour == "sync"
-    node = agents.degrader.node(plan if sync else plan_async, stage="plan", name="plan", fallbacks=[simple_plan if sync else simple_plan_async])
+    node = agents.degrader.node(
+        plan if sync else plan_async, stage="plan", name="plan", fallbacks=[simple_plan if sync else simple_plan_async]
+    )
     out = agents.invoke(StateGraph(State).add_node("plan", node).set_entry_point("plan").compile())
     assert out["messages"][-1].content == "simple plan"
     event = DegradeContext.of(out).events[0]
-    assert (event["stage"], event["target"], event["kind"], event["direction"]) == ("plan", "node:plan", "schema", "data")
+    assert (event["stage"], event["target"], event["kind"], event["direction"]) == (
+        "plan",
+        "node:plan",
+        "schema",
+        "data",
+    )
 
 
 def test_a_node_with_nothing_left_leaves_the_state_and_an_answer_node_answers(both: Both, clock: FakeClock) -> None:
@@ -355,4 +390,6 @@ def test_a_closing_tells_each_open_item_once_and_a_read_not_as_a_lost_write(both
     assert "look" in first
     assert "submit" not in first
     second = agents.agent([look], RuntimeError(), checkpointer=graph.checkpointer)
-    assert "look" not in str(agents.invoke(second, {"messages": [HumanMessage("and now?")]}, thread_id="t")["messages"][-1].content)
+    assert "look" not in str(
+        agents.invoke(second, {"messages": [HumanMessage("and now?")]}, thread_id="t")["messages"][-1].content
+    )

@@ -22,7 +22,11 @@ from tests.adapters.graphs import State
 from tests.agents import asks, call_of
 from tests.conftest import Both
 
-SCHEMA = {"type": "object", "required": ["sku", "left"], "properties": {"sku": {"type": "string"}, "left": {"type": "integer"}}}
+SCHEMA = {
+    "type": "object",
+    "required": ["sku", "left"],
+    "properties": {"sku": {"type": "string"}, "left": {"type": "integer"}},
+}
 CACHE = {"ttl": "60s", "scope": "shared"}
 
 
@@ -32,7 +36,9 @@ class Fixture:
     def __init__(self, both: Both, clock: FakeClock, policy: dict[str, Any] | None = None, **options: Any) -> None:
         self.both, self.clock = both, clock
         self.events: list[Any] = []
-        self.degrader = Degrader(Policy.model_validate({"tools": policy or {}}), clock=clock, listeners=[self.events.append], **options)
+        self.degrader = Degrader(
+            Policy.model_validate({"tools": policy or {}}), clock=clock, listeners=[self.events.append], **options
+        )
 
     def tool(self, name: str, *steps: Any, **options: Any) -> BaseTool:
         self.script = scripted(steps, colour=self.both.colour, clock=self.clock)
@@ -60,8 +66,13 @@ def test_a_good_result_is_what_it_was_and_carries_a_typed_one(both: Both, clock:
     message = case.message(stock, sku="A")
     assert (message.content, message.status) == ('{"sku": "A", "left": 7}', "success")
     assert ToolResult.of(message) == {
-        "status": "ok", "data": {"sku": "A", "left": 7}, "fallback_reason": None, "age": None, "source": None,
-        "failure": None, "truncated": False,
+        "status": "ok",
+        "data": {"sku": "A", "left": 7},
+        "fallback_reason": None,
+        "age": None,
+        "source": None,
+        "failure": None,
+        "truncated": False,
     }
     assert type(message.artifact) is dict
     assert both.call(stock, "invoke", {"sku": "A"}) == {"sku": "A", "left": 7}
@@ -77,7 +88,12 @@ def test_the_last_good_value_stands_in_and_says_how_old_it_is(both: Both, clock:
     message = case.message(stock, sku="A")
     result = ToolResult.of(message)
     assert result is not None
-    assert (result.status, result.data, result.source, result.age) == ("stale", {"left": 7}, "last_good", pytest.approx(42))
+    assert (result.status, result.data, result.source, result.age) == (
+        "stale",
+        {"left": 7},
+        "last_good",
+        pytest.approx(42),
+    )
     assert "42 s" in str(message.content)
     clock.advance(30)  # now 72 s: too old to stand in
     gone = ToolResult.of(case.message(stock, sku="A"))
@@ -88,7 +104,13 @@ def test_the_last_good_value_stands_in_and_says_how_old_it_is(both: Both, clock:
 @pytest.mark.row("E2")
 @pytest.mark.parametrize(
     ("raw", "path"),
-    [({"sku": "A"}, "left"), ({"sku": "A", "left": "7"}, "left"), (None, ""), ('{"sku": "A", "le', ""), ({"sku": "A", "left": math.nan}, "left")],
+    [
+        ({"sku": "A"}, "left"),
+        ({"sku": "A", "left": "7"}, "left"),
+        (None, ""),
+        ('{"sku": "A", "le', ""),
+        ({"sku": "A", "left": math.nan}, "left"),
+    ],
 )
 def test_a_result_that_breaks_its_schema_is_not_passed_on(both: Both, clock: FakeClock, raw: Any, path: str) -> None:
     case = Fixture(both, clock, {"get_stock": {"effect": "read", "result_schema": SCHEMA}})
@@ -117,7 +139,9 @@ def test_a_business_no_reaches_the_model_as_such_and_no_breaker_moves(both: Both
 @pytest.mark.row("E4")
 @pytest.mark.case("case-W01")
 @pytest.mark.parametrize("durable", [False, True])
-def test_a_write_of_unknown_outcome_is_not_sent_again_in_its_turn(both: Both, clock: FakeClock, durable: bool, tmp_path: Any) -> None:
+def test_a_write_of_unknown_outcome_is_not_sent_again_in_its_turn(
+    both: Both, clock: FakeClock, durable: bool, tmp_path: Any
+) -> None:
     store = {"store": SqliteStore(tmp_path / "claims.db")} if durable else {}
     case = Fixture(both, clock, {"refund": {"effect": "write", "timeout": "3s"}}, **store)
     refund = case.tool("refund", Hang(), "done")
@@ -226,7 +250,9 @@ def test_a_write_gets_one_idempotency_key_per_intent(both: Both, clock: FakeCloc
 @pytest.mark.row("E4")
 @pytest.mark.case("case-W05")
 @pytest.mark.parametrize("policy", [{}, {"pay": {"effect": "write", "timeout": "3s", "cache": CACHE}}])
-def test_writes_and_undeclared_tools_get_one_attempt_and_no_cached_answer(both: Both, clock: FakeClock, policy: Any) -> None:
+def test_writes_and_undeclared_tools_get_one_attempt_and_no_cached_answer(
+    both: Both, clock: FakeClock, policy: Any
+) -> None:
     case = Fixture(both, clock, policy)
     pay = case.tool("pay", "done", ConnectionResetError())
     case.message(pay, sku="A")
@@ -298,7 +324,9 @@ def test_a_plain_function_becomes_a_tool(clock: FakeClock) -> None:
 
 def test_a_tool_with_an_artifact_keeps_it(both: Both, clock: FakeClock) -> None:
     case = Fixture(both, clock, {"get_stock": {"effect": "read", "timeout": "4s"}})
-    stock = case.tool("get_stock", ("7 left", {"left": 7}), ConnectionResetError(), response_format="content_and_artifact")
+    stock = case.tool(
+        "get_stock", ("7 left", {"left": 7}), ConnectionResetError(), response_format="content_and_artifact"
+    )
     message = case.message(stock, sku="A")
     assert (message.content, message.artifact) == ("7 left", {"left": 7})
     assert ToolResult.of(message).status == "ok"  # type: ignore[union-attr]
@@ -332,7 +360,16 @@ def test_injected_arguments_are_not_the_models(clock: FakeClock) -> None:
 
 @pytest.mark.parametrize(
     "raw",
-    ["x" * 10_000_000, b"\xff\xfe\x00bytes", {"amount": math.inf}, {"a": "\ud83d"}, json.loads("[" * 900 + "]" * 900), object(), {1: 2}, {"n": 2**80}],
+    [
+        "x" * 10_000_000,
+        b"\xff\xfe\x00bytes",
+        {"amount": math.inf},
+        {"a": "\ud83d"},
+        json.loads("[" * 900 + "]" * 900),
+        object(),
+        {1: 2},
+        {"n": 2**80},
+    ],
     ids=["10 MB", "bytes", "infinity", "surrogate", "deep", "object", "int keys", "big int"],
 )
 def test_odd_results_never_crash_and_artifacts_stay_small_json(both: Both, clock: FakeClock, raw: Any) -> None:

@@ -57,7 +57,9 @@ def test_a_crash_becomes_an_honest_answer(both: Both, clock: FakeClock, plain: b
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("version", ["v1", "v2"])
 @pytest.mark.parametrize("subgraphs", [False, True])
-def test_every_stream_mode_keeps_its_shape(both: Both, clock: FakeClock, mode: Any, version: str, subgraphs: bool) -> None:
+def test_every_stream_mode_keeps_its_shape(
+    both: Both, clock: FakeClock, mode: Any, version: str, subgraphs: bool
+) -> None:
     def shape(graph: Any) -> list[Any]:
         kwargs: dict[str, Any] = {"stream_mode": mode, "version": version, "subgraphs": subgraphs}
         if both.colour == "sync":
@@ -216,7 +218,12 @@ def test_misuse_is_told_to_the_developer(both: Both, clock: FakeClock) -> None:
 
 def test_it_works_as_a_subgraph_and_with_config(both: Both, clock: FakeClock) -> None:
     inner = crashing(Degrader(clock=clock), plain=True).with_config({"tags": ["x"]})
-    outer = StateGraph(MessagesState).add_node("agent", inner).set_entry_point("agent").compile(checkpointer=InMemorySaver())
+    outer = (
+        StateGraph(MessagesState)
+        .add_node("agent", inner)
+        .set_entry_point("agent")
+        .compile(checkpointer=InMemorySaver())
+    )
     out = both.call(outer, "invoke", QUESTION, {"configurable": {"thread_id": "t"}})
     assert isinstance(out["messages"][-1], AIMessage)
     assert "hunter2" not in str(out)

@@ -39,7 +39,9 @@ class Case:
     def __init__(self, both: Both, clock: FakeClock, **targets: Any) -> None:
         self.both, self.clock = both, clock
         self.events: list[Any] = []
-        self.degrader = Degrader(Policy.model_validate({"targets": targets}), clock=clock, listeners=[self.events.append])
+        self.degrader = Degrader(
+            Policy.model_validate({"targets": targets}), clock=clock, listeners=[self.events.append]
+        )
 
     def target(self, *steps: Any) -> Any:
         return scripted(steps, colour=self.both.colour, clock=self.clock)
@@ -94,7 +96,9 @@ def test_other_5xx_get_one_retry_where_the_policy_says_so(both: Both, clock: Fak
 
 
 @pytest.mark.row("T1")
-@pytest.mark.parametrize("policy", [{**READ, "timeout": "4s"}, {"effect": "read"}, {"effect": "write", "timeout": "3s"}, {}])
+@pytest.mark.parametrize(
+    "policy", [{**READ, "timeout": "4s"}, {"effect": "read"}, {"effect": "write", "timeout": "3s"}, {}]
+)
 def test_slow_undeclared_and_writing_targets_are_not_tried_again(both: Both, clock: FakeClock, policy: Any) -> None:
     case = Case(both, clock, **({"stock": policy} if policy else {}))
     target = case.target(ConnectionResetError("reset"))
@@ -122,7 +126,7 @@ def test_a_retry_after_closes_the_target_for_everybody_and_nobody_sleeps_on_it(b
 @pytest.mark.case("case-R01")
 def test_one_budget_of_retries_for_the_whole_request(both: Both, clock: FakeClock) -> None:
     names = [f"part{number}" for number in range(6)]
-    case = Case(both, clock, **dict.fromkeys(names, {**READ, "breakers": []}))
+    case = Case(both, clock, **{name: {**READ, "breakers": []} for name in names})
     targets = [scripted(itertools.repeat(ConnectionResetError()), colour=both.colour, clock=clock) for _ in names]
     guarded = [case.degrader.guard(name)(target) for name, target in zip(names, targets, strict=True)]
     with case.degrader.scope():
@@ -134,7 +138,9 @@ def test_one_budget_of_retries_for_the_whole_request(both: Both, clock: FakeCloc
 @pytest.mark.row("T2")
 def test_eight_seconds_of_failing_end_the_retries_but_not_the_request(both: Both, clock: FakeClock) -> None:
     case = Case(both, clock, slow=READ)
-    target = case.target(Delay(2.9, Refused(500)), Delay(2.9, Refused(500)), Delay(2.9, Refused(500)), ConnectionResetError(), 7)
+    target = case.target(
+        Delay(2.9, Refused(500)), Delay(2.9, Refused(500)), Delay(2.9, Refused(500)), ConnectionResetError(), 7
+    )
     guarded = case.degrader.guard("slow")(target)
     with case.degrader.scope():
         for _ in range(3):
@@ -195,7 +201,9 @@ def test_a_complex_query_may_take_longer(both: Both, clock: FakeClock) -> None:
 
 
 @pytest.mark.row("T8")
-def test_every_retry_logs_attempt_last_error_and_trace(both: Both, clock: FakeClock, caplog: pytest.LogCaptureFixture) -> None:
+def test_every_retry_logs_attempt_last_error_and_trace(
+    both: Both, clock: FakeClock, caplog: pytest.LogCaptureFixture
+) -> None:
     case = Case(both, clock, stock=READ)
     with caplog.at_level(logging.INFO, "langgraph_degrade"):
         case.call(case.degrader.guard("stock")(case.target(ConnectionResetError("secret"), 7)))
@@ -227,7 +235,13 @@ def test_params_is_skipped_where_it_would_fail_the_same_way(both: Both, clock: F
 @pytest.mark.row("B5")
 def test_an_open_breaker_goes_straight_to_data(both: Both, clock: FakeClock) -> None:
     rule = {"consecutive": 1, "min_calls": 1}
-    policy = {**READ, "timeout": "4s", "breakers": [rule], "params": {"drop": ["track"]}, "cache": {"ttl": "60s", "scope": "shared"}}
+    policy = {
+        **READ,
+        "timeout": "4s",
+        "breakers": [rule],
+        "params": {"drop": ["track"]},
+        "cache": {"ttl": "60s", "scope": "shared"},
+    }
     case = Case(both, clock, order=policy)
     target = case.target("fresh", Refused(503))
     guarded = case.degrader.guard("order")(target)
@@ -298,7 +312,9 @@ def test_depth_counts_escalations_and_the_fourth_is_a_hand_off(clock: FakeClock)
 
 
 @pytest.mark.row("R2")
-def test_one_structured_record_holds_the_whole_chain(both: Both, clock: FakeClock, caplog: pytest.LogCaptureFixture) -> None:
+def test_one_structured_record_holds_the_whole_chain(
+    both: Both, clock: FakeClock, caplog: pytest.LogCaptureFixture
+) -> None:
     case = Case(both, clock, order={**READ, "cache": {"ttl": "60s", "scope": "shared"}}, stock=READ)
     order = case.degrader.guard("order")(case.target("fresh", Refused(503)))
     case.call(order)

@@ -41,12 +41,16 @@ class ModelCalls:
         self._retries = SdkRetries()
 
     def wrap(self, request: ModelRequest, handler: Callable[[ModelRequest], Response]) -> Response:
-        one = _One(self._engine, request.override(model=self._retries.off(request.model)))
+        one = _One(self._engine, self._quiet(request))
         return one.response(self._engine.run(one.plan(handler, is_async=False), one.call))
 
     async def awrap(self, request: ModelRequest, handler: Callable[[ModelRequest], Awaitable[Response]]) -> Response:
-        one = _One(self._engine, request.override(model=self._retries.off(request.model)))
+        one = _One(self._engine, self._quiet(request))
         return one.response(await self._engine.arun(one.plan(handler, is_async=True), one.call))
+
+    def _quiet(self, request: ModelRequest) -> ModelRequest:
+        model = self._retries.off(request.model)
+        return request if model is request.model else request.override(model=model)
 
 
 class _One:
@@ -89,11 +93,9 @@ class _One:
 
     def _target(self) -> Target:
         model = self._request.model
-        name = getattr(model, "model_name", None) or getattr(model, "model", None) or type(model).__name__
-        whole = QueryTimeouts(basic=MODEL_TIME, complex=MODEL_TIME)
-        declared = self._engine.policy.target(f"model:{name}", stage="answer")
-        override = {"effect": "read"} | ({} if declared.timeout is not None else {"timeout": whole})
-        return self._engine.target(f"model:{name}", stage="answer", source="model", override=override)
+        called = getattr(model, "model_name", None) or getattr(model, "model", None) or type(model).__name__
+        name = f"model:{called}"
+        return self._engine.known(name) or _model_target(self._engine, name)
 
     def _closing(self) -> AIMessage:
         """The model has no answer: say what is known, what is not done, and what to do next."""
@@ -101,6 +103,13 @@ class _One:
         language, texts = self._engine.language(), self._engine.policy.texts
         words = closing("answer.crash", self._request.messages, context, language, texts)
         return AIMessage(words, response_metadata={"degraded": True})
+
+
+def _model_target(engine: Engine, name: str) -> Target:
+    override: dict[str, Any] = {"effect": "read"}
+    if engine.policy.target(name, stage="answer").timeout is None:
+        override["timeout"] = QueryTimeouts(basic=MODEL_TIME, complex=MODEL_TIME)
+    return engine.target(name, stage="answer", source="model", override=override)
 
 
 def _read(value: Any) -> Reading:

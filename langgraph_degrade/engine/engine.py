@@ -90,6 +90,10 @@ class Engine:
                 target = self._targets[name] = Target(name, policy, source=source, main=main)
             return target
 
+    def known(self, name: str) -> Target | None:
+        """The target of this name, if it was seen before."""
+        return self._targets.get(name)
+
     def targets(self) -> Mapping[str, Target]:
         """Every target seen so far, by name."""
         return dict(self._targets)

@@ -7,7 +7,8 @@ to be understood. A fault has the same words whichever library raised it (spec F
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
 
 from langgraph_degrade.failures.failure import Kind
 
@@ -164,7 +165,13 @@ def roots(error: BaseException) -> frozenset[str]:
 
 def is_a(outcome: object, package: str, names: frozenset[str]) -> bool:
     """Tell whether an object is of one of a package's classes, or of a descendant of one."""
-    return any(cls.__name__ in names and _root(cls) == package for cls in type(outcome).__mro__)
+    kind: Any = type(outcome)
+    return _is_kind(kind, package, names)
+
+
+@lru_cache(maxsize=1024)  # a handful of classes pass here, on every call
+def _is_kind(kind: type, package: str, names: frozenset[str]) -> bool:
+    return any(cls.__name__ in names and _root(cls) == package for cls in kind.__mro__)
 
 
 def _root(cls: type) -> str:

@@ -197,6 +197,7 @@ class Degrader:
         session: float | None = None,
         retries: int | None = None,
         thread: str | None = None,
+        turn: str | None = None,
         identity: Mapping[str, Any] | None = None,
     ) -> Generator[Scope]:
         """One request for code outside a graph: everything guarded inside shares its time and its budget.
@@ -207,6 +208,9 @@ class Degrader:
             session: seconds until the request's time is over; the policy's session tier by default.
             retries: retries for the whole request; the policy's by default.
             thread: the conversation it belongs to; writes are claimed under it.
+            turn: the request within it, by an id that is the same when it is tried again after a crash (a message's id,
+                a job's); without one every scope is a new request, and an unfinished write of an earlier one is not
+                recognised.
             identity: whose values may be cached, by the names in `cache: {scope: [...]}`.
         """
         scope = self._engine.scopes.new(bounded=True)
@@ -215,6 +219,8 @@ class Degrader:
         if retries is not None:
             scope.budget = scope.budget.model_copy(update={"retries": retries})
         scope.thread = thread
+        if turn is not None:
+            scope.belong_to(turn)
         scope.identity = identity or {}
         token = ACTIVE.set(scope)
         try:

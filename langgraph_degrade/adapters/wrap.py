@@ -18,6 +18,7 @@ from langgraph_degrade.adapters.pumps import END, AsyncPump, SyncPump
 from langgraph_degrade.adapters.stream_modes import Modes
 from langgraph_degrade.context import Event, turn_of
 from langgraph_degrade.engine import ambient
+from langgraph_degrade.engine.logs import frames
 from langgraph_degrade.engine.ports import CallTimedOut
 from langgraph_degrade.failures import Failure, classify
 from langgraph_degrade.stages.messages import messages_of
@@ -129,7 +130,9 @@ class _Run:
         if self._passes(error):
             raise error
         key, failure = self._why(error)
-        log.error("run of %s ended by %s", self._graph.get_name(), failure.kind, exc_info=error)
+        log.error(
+            "run of %s ended by %s: %s\n%s", self._graph.get_name(), failure.kind, type(error).__name__, frames(error)
+        )
         scope, state = self.scope, self._known_state()
         scope.adopt(state, turn_of(messages_of(state)), None)
         scope.record(

@@ -33,12 +33,8 @@ def configurable() -> Mapping[str, Any]:
 
 
 def is_control_flow(error: BaseException) -> bool:
-    """Interrupts, parent commands, drains and invalid resumes are not failures (spec F3).
-
-    Nor is `NotImplementedError`, which LangChain raises where a tool or model has no twin of the wanted colour: that is
-    for the developer to see, not for a user to be told about.
-    """
-    return isinstance(error, GraphBubbleUp | NotImplementedError) or _is_invalid_resume(error)
+    """Interrupts, parent commands, drains and invalid resumes are not failures (spec F3)."""
+    return isinstance(error, GraphBubbleUp) or _is_invalid_resume(error)
 
 
 def trace_id() -> str:

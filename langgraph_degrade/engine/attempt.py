@@ -53,7 +53,7 @@ async def attempt(errand: Errand, target: Target, fn: Callable[[], Any], *, is_a
             is_async=is_async,
             timeout=limit,
             own_thread=own_thread,
-            on_late=partial(_came_late, errand, target),
+            on_late=partial(_came_late, errand, target, started),
             blocked=target.held_the_loop,
             bulkhead=target.bulkhead,
         )
@@ -64,8 +64,10 @@ async def attempt(errand: Errand, target: Target, fn: Callable[[], Any], *, is_a
             raise
         failure = _why(error, target, is_session=is_session)
     except BaseException:
+        errand.call.was_sent = True
         target.release(permit, started)
         raise
+    errand.call.was_sent = errand.call.was_sent or failure is None or not failure.unsent
     ended = ground.now()
     target.tell(permit, failure, ended)
     return value, reading, failure, ended - started
@@ -82,18 +84,26 @@ def judge(errand: Errand, target: Target, value: Any) -> tuple[Any, Reading | No
     return reading.value, reading, reading.failure
 
 
-def remember(errand: Errand, target: Target, value: Any, reading: Reading | None) -> Any:
-    """Keep a live value as the last good one; returns it as plain data."""
+def remember(errand: Errand, target: Target, value: Any, reading: Reading | None, asked_at: float) -> Any:
+    """Keep a live value as the last good one, as old as its question; returns it as plain data."""
     data = value if reading is None else reading.data
     key, cache = errand.call.key, target.cache
-    if key is not None and cache is not None:
-        cache.put(key, (value, data), errand.ground.now(), empty=is_empty(data))
+    if key is not None and cache is not None and is_kept(errand, value):
+        cache.put(key, (value, data), asked_at, empty=is_empty(data))
     return data
+
+
+def is_kept(errand: Errand, value: Any) -> bool:
+    """The value may answer another call."""
+    keeps = errand.plan.keeps
+    return keeps is None or keeps(value)
 
 
 def certainly_not_done(failure: Failure) -> bool:
     """Tell of a write that it was refused before anything could have happened: by us, the network, or in so many words."""
-    return failure.unsent or failure.kind in NOT_DONE or failure.status in {429, 503}
+    if failure.unsent or failure.status in {429, 503}:
+        return True
+    return failure.kind in NOT_DONE and not getattr(failure, "vague", False)
 
 
 def as_error(failure: Failure, target: str) -> Exception:
@@ -123,13 +133,13 @@ def _why(error: Exception, target: Target, *, is_session: bool) -> Failure:
     return replace(failure, reason=f"no answer within {error.seconds:.3g} s")
 
 
-def _came_late(errand: Errand, target: Target, late: Late) -> None:
+def _came_late(errand: Errand, target: Target, asked_at: float, late: Late) -> None:
     """Use what an abandoned call brings home: the newest last good value, or the end of a doubt about a write."""
     data = None
     if late.error is None:
         value, reading, failure = judge(errand, target, late.value)
         if failure is None:
-            data = remember(errand, target, value, reading)
+            data = remember(errand, target, value, reading, asked_at)
     elif isinstance(late.error, Exception):
         failure = classify(late.error, source=target.source)
     else:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from langgraph_degrade.context import Event, Stage
 from langgraph_degrade.engine import ambient
+from langgraph_degrade.engine.attempt import is_kept
 from langgraph_degrade.engine.cache import Hit, Lead, ReadThrough, is_empty
 from langgraph_degrade.engine.errand import Errand, Ground
 from langgraph_degrade.engine.keys import canonical, scope_key
@@ -38,6 +39,9 @@ SESSION_FACTOR = 1.5
 """`auto` gives this many times the mean time of the requests seen (spec T3)."""
 SMOOTHING = 0.05
 """Weight of the newest request in that mean ○."""
+
+MOST_TWINS = 16
+"""Different things of one name that are kept apart ○; more share the last one's breakers."""
 
 Listener = Callable[[Event], None]
 
@@ -67,6 +71,7 @@ class Engine:
         self._sync = Ground(self.sync_ports, rng, clock.monotonic, clock.time)
         self._async = Ground(AsyncPorts(clock, self.workers), rng, clock.monotonic, clock.time)
         self._targets: dict[str, Target] = {}
+        self._twins: dict[str, dict[str, str]] = {}
         self._lock = threading.Lock()
         self._mean: float | None = None
 
@@ -79,16 +84,30 @@ class Engine:
         source: Literal["tool", "model"] = "tool",
         main: Target | None = None,
         override: Mapping[str, Any] | None = None,
+        twin: str = "",
     ) -> Target:
-        """The target of this name, made on first sight; `override` is what code or metadata declares about it."""
+        """The target of this name, made on first sight; `override` is what code or metadata declares about it.
+
+        `twin` tells things of one name apart (two tools `search` of two servers): the first keeps the name, the policy
+        is the same, everything learned is kept apart.
+        """
         with self._lock:
-            target = self._targets.get(name)
+            called = self._called(name, twin)
+            target = self._targets.get(called)
             if target is None:
                 policy = self.policy.target(name, stage=stage, scene=scene)
                 if override:
                     policy = policy.model_copy(update=dict(override))
-                target = self._targets[name] = Target(name, policy, source=source, main=main)
+                target = self._targets[called] = Target(called, policy, source=source, main=main)
             return target
+
+    def _called(self, name: str, twin: str) -> str:
+        if not twin:
+            return name
+        twins = self._twins.setdefault(name, {})
+        if twin not in twins and len(twins) < MOST_TWINS:
+            twins[twin] = f"{name}#{len(twins) + 1}" if twins else name
+        return twins.get(twin, f"{name}#{MOST_TWINS}")
 
     def known(self, name: str) -> Target | None:
         """The target of this name, if it was seen before."""
@@ -149,25 +168,31 @@ class Engine:
     async def _through(self, errand: Errand, cache: ReadThrough, key: Hashable) -> Outcome:
         """Use a normal cache with single flight: one caller asks, the others wait for it within their own time."""
         ground = errand.ground
+        limit, _, _ = errand.plan.target.limit(errand.call, errand.scope, ground.now())
+        until = None if limit is None else ground.now() + limit
         while True:
             found = cache.claim(key, ground.now())
             if isinstance(found, Hit):
                 value, data = found.value
                 return Outcome("ok", value, data, source="cache", age=found.age)
             if isinstance(found, Lead):
-                with found:
-                    outcome = await walk(errand)
-                    if outcome.status == "ok":
-                        found.fulfil((outcome.value, outcome.data), ground.now(), empty=is_empty(outcome.data))
-                    return outcome
-            limit, _, _ = errand.plan.target.limit(errand.call, errand.scope, ground.now())
+                return await self._lead(errand, found)
             try:
-                await ground.ports.wait(found, limit)
-            except CallTimedOut:  # the leader is slow: ask without it
+                await ground.ports.wait(found, None if until is None else max(0.0, until - ground.now()))
+            except CallTimedOut:  # the leaders are slow: ask without them
                 return await walk(errand)
 
+    @staticmethod
+    async def _lead(errand: Errand, lead: Lead) -> Outcome:
+        asked_at = errand.ground.now()
+        with lead:
+            outcome = await walk(errand)
+            if outcome.status == "ok" and is_kept(errand, outcome.value):
+                lead.fulfil((outcome.value, outcome.data), asked_at, empty=is_empty(outcome.data))
+            return outcome
+
     def _key(self, policy: CachePolicy | None, call: Call, scope: Scope) -> Hashable:
-        if policy is None:
+        if policy is None or not call.is_cacheable:
             return None
         here = ambient.runtime()
         who = ambient.configurable() or scope.identity

@@ -15,7 +15,9 @@ LONGEST = 300
 REDACTED = "[redacted]"
 
 _SECRET = re.compile(
-    r"passw|secret|token|api[_-]?key|authori[sz]ation|credential|cvv|cookie|private[_-]?key", re.IGNORECASE
+    r"passw|pwd|secret|token|api[_-]?key|auth|credential|cvv|cookie|private[_-]?key|jwt|(?:^|_)(?:pin|otp|cvc)(?:$|_)"
+    r"|card[_-]?(?:number|no)",
+    re.IGNORECASE,
 )
 
 

@@ -47,8 +47,8 @@ async def walk(errand: Errand) -> Outcome:
 
 def fresh(errand: Errand, got: Attempt) -> Outcome:
     """Hand out a live value: it is remembered, and buries what this call may have left undone earlier."""
-    value, reading, _, _ = got
-    data = remember(errand, errand.plan.target, value, reading)
+    value, reading, _, elapsed = got
+    data = remember(errand, errand.plan.target, value, reading, errand.ground.now() - elapsed)
     if errand.scope.touched:
         bury(errand)
     return Outcome("ok", value, data)
@@ -79,11 +79,12 @@ class _Descent:
         self._rungs = 0
         self._rejected: Any = None
         self._maybe_done = False
+        self._may_run = False
 
     async def run(self, first: Attempt) -> Outcome:
         self._first = first[2] or self._first
         self._fail(first, self._target)
-        if self._failure.kind in ANSWERS:
+        if self._is_no:
             return self._outcome("rejected")
         outcome = await self._try_again() or await self._look()
         if outcome is not None:
@@ -137,7 +138,7 @@ class _Descent:
         if seen is True:
             self._record(None, "verified")
             return self._outcome("ok", source="verified")
-        if seen is False and self._failure.kind not in STILL_RUNNING:
+        if seen is False and not self._may_run:
             self._maybe_done = False
         return None
 
@@ -186,8 +187,10 @@ class _Descent:
         call, fn, kind = self._call, step.fn, self._failure.kind
         if fn is None or kind == "deadline" or (step.direction == "params" and kind in NO_PARAMS):
             return None
+        if self._maybe_done and self._target.policy.effect == "write":
+            return None  # sending it elsewhere could do it twice
         if step.rewrite is None:
-            return partial(fn, *call.args, **call.kwargs)
+            return partial(fn, *call.args, **call.kwargs) if call.asked is None else partial(fn, **call.asked)
         simpler = step.rewrite(call.named if call.args else call.kwargs)
         if simpler is None or not self._scope.take_retry(self._target.stage):  # it counts as one (spec T2)
             return None
@@ -224,9 +227,14 @@ class _Descent:
     def _lost(self) -> Status:
         return "unknown" if self._maybe_done else "unavailable"
 
+    @property
+    def _is_no(self) -> bool:
+        """The target worked and said no; of a write only where nothing before it may have been done."""
+        return self._failure.kind in ANSWERS and not self._maybe_done
+
     def _failed(self, got: Attempt, target: Target) -> Outcome | None:
         self._fail(got, target)
-        return self._outcome("rejected") if self._failure.kind in ANSWERS else None
+        return self._outcome("rejected") if self._is_no else None
 
     def _fail(self, got: Attempt, target: Target) -> None:
         self._rejected, _, failure, elapsed = got
@@ -236,6 +244,7 @@ class _Descent:
         self._scope.charge(elapsed)
         self._causes.append(as_error(failure, target.name))
         self._maybe_done |= not target.is_read and not certainly_not_done(failure)
+        self._may_run |= failure.kind in STILL_RUNNING and not failure.unsent
 
     def _record(self, direction: Direction | None, outcome: str) -> None:
         policy, failure = self._target.policy, self._failure

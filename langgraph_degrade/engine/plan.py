@@ -70,6 +70,8 @@ class Plan:
     """Gets a new token; called once where the target says `auth`."""
     verify: Callable[..., Any] | None = None
     """Reads back whether a write happened: `(args, config)` -> True, False, None (can't tell)."""
+    keeps: Callable[[Any], bool] | None = None
+    """False for values that belong to one call and must not be kept for another."""
     claims: bool = False
     """A write of which nobody may lose track: claimed in the store before it is sent."""
     leaves_items: bool = True
@@ -87,6 +89,12 @@ class Call:
     """Told what an abandoned call finally gave, as plain data, or why it failed."""
     id: str | None = None
     """The tool call's id, where a model made it."""
+    is_cacheable: bool = True
+    """False where the result hangs on more than the arguments: injected state, the object of a method."""
+    asked: Mapping[str, Any] | None = None
+    """What an alternative is asked with, where that is not the call's own arguments (LangChain adds some to a tool's)."""
+    was_sent: bool = False
+    """Something came back, or nothing did in time: the target may have acted on it."""
     _named: Mapping[str, Any] | None = None
 
     def __init__(

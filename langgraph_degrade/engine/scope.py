@@ -42,6 +42,7 @@ class Scope:
     _stored: object = None
     _calls: dict[tuple[str, int, str, str | None], int] | None = None
     _turn: str | None = None
+    _is_given = False
     _floors: dict[Stage, int] | None = None
     _spent = 0.0
     _number = 0
@@ -152,6 +153,23 @@ class Scope:
         with self._lock:
             self._number += 1
             return f"{self.id}.{self._number}"
+
+    def turn_of_write(self, *, is_tool_call: bool) -> str:
+        """The turn a write is claimed under: the same after a resume, by whatever worker.
+
+        A model's tool call belongs to the turn its question began. Other code can't see the question: its graph task
+        is what comes back on a resume.
+        """
+        if not is_tool_call and not self._is_given:
+            here = ambient.runtime()
+            info = here.execution_info if here is not None else None
+            if info is not None and info.task_id:
+                return f"task:{info.task_id}"
+        return self.context.turn[1]
+
+    def belong_to(self, turn: str) -> None:
+        """Say which turn this is; for code outside a graph."""
+        self._turn, self._is_given = turn, True
 
     def call_id(self, target: str, args: str | None) -> str | None:
         """An id for a write no model named: the graph task it is made in and its number there, stable over a resume."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from contextvars import ContextVar
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from uuid import uuid4
@@ -16,6 +17,7 @@ from langgraph_degrade.engine.hooks import read_back
 from langgraph_degrade.engine.items import item_id
 from langgraph_degrade.engine.keys import canonical, scope_key
 from langgraph_degrade.engine.ladder import bury, walk
+from langgraph_degrade.engine.logs import frames
 from langgraph_degrade.engine.plan import Outcome
 from langgraph_degrade.engine.store import Claim, ClaimKey, Settled, Store
 from langgraph_degrade.failures import Failure
@@ -70,8 +72,8 @@ async def _send(errand: Errand, ledger: Ledger, claimed: Claimed) -> Outcome:
     token = CURRENT_KEY.set(claimed.claim.idempotency_key)
     try:
         outcome = await walk(errand)
-    except BaseException as error:
-        await ledger.settle(errand, claimed, "failed" if ambient.is_control_flow(error) else "unknown")
+    except BaseException:
+        await _leave_off(errand, ledger, claimed)
         raise
     finally:
         CURRENT_KEY.reset(token)
@@ -81,6 +83,16 @@ async def _send(errand: Errand, ledger: Ledger, claimed: Claimed) -> Outcome:
     if open_before or outcome.status != "ok":
         await ledger.note(errand, outcome)
     return outcome
+
+
+async def _leave_off(errand: Errand, ledger: Ledger, claimed: Claimed) -> None:
+    """Note how far a write had come when the run was interrupted, cancelled or killed around it."""
+    if not errand.call.was_sent:
+        await ledger.settle(errand, claimed, "failed")
+        return
+    await ledger.settle(errand, claimed, "unknown")
+    errand.scope.leave(errand.plan.target, errand.call, is_unknown=True, at=errand.ground.wall())
+    await ledger.note(errand, Outcome("unknown"))
 
 
 async def _sent_before(errand: Errand, ledger: Ledger, claimed: Claimed) -> Outcome:
@@ -146,6 +158,7 @@ class Ledger:
     def __init__(self, store: Store, local: Store) -> None:
         self._store = store
         self._local = local
+        self._in_doubt: set[str] = set()
         self._life = uuid4().hex  # of this object: two processes must never take each other's claims for their own
 
     async def claim(self, errand: Errand) -> Claimed | None:
@@ -157,20 +170,29 @@ class Ledger:
         args = canonical(plan.target.intent(call))
         key = ClaimKey(
             thread=str(thread),
-            turn=scope.context.turn[1],
+            turn=scope.turn_of_write(is_tool_call=call.id is not None),
             target=plan.target.name,
             args=args,
             tool_call_id=call.id or scope.call_id(plan.target.name, args),
             tenant=_tenant(scope),
         )
         owner = f"{self._life}/{os.getpid()}"
-        return await self._ask(
+        claimed = await self._ask(
             errand, self._store, lambda store: Claimed(store.claim(key, owner=owner, now=ground.wall()), store)
         )
+        if claimed.claim.state == "claimed" and key.intent in self._in_doubt:
+            # The store could not be told how the last one ended; this process still knows that nobody knows.
+            return Claimed(replace(claimed.claim, state="unknown"), claimed.store)
+        return claimed
 
     async def settle(self, errand: Errand, claimed: Claimed, state: Settled, result: Any = None) -> Claim:
         """Say how it ended, where it was claimed; the claim as it stands now may know more."""
-        return await self._ask(errand, claimed.store, lambda store: store.settle(claimed.claim, state, result))
+        claim = await self._ask(errand, claimed.store, lambda store: store.settle(claimed.claim, state, result))
+        if state == "unknown":
+            self._in_doubt.add(claimed.claim.key.intent)
+        else:
+            self._in_doubt.discard(claimed.claim.key.intent)
+        return claim
 
     async def note(self, errand: Errand, outcome: Outcome) -> None:
         """Keep the list of what is unfinished: an item for what was left, none for what is done now."""
@@ -195,7 +217,7 @@ class Ledger:
                 partial(question, store), is_async=False, timeout=STORE_TIME, own_thread=False
             )
         except Exception as error:
-            log.exception("the store of claims failed: this process's memory stands in", exc_info=error)
+            log.error("the store of claims failed, memory stands in: %s\n%s", type(error).__name__, frames(error))  # noqa: TRY400
             return question(self._local)
         return answer
 

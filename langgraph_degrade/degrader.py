@@ -171,7 +171,7 @@ class Degrader:
             >>> Degrader().breaker("tool:get_stock").current_state
             'closed'
         """
-        return self._engine.target(target).face(self._engine.clock)
+        return self._engine.breaker(target)
 
     def close(self) -> None:
         """End the threads that listeners and shared storages run on. Calls still work afterwards."""

@@ -29,6 +29,8 @@ class Event:
     """The rung taken; None for an attempt that was simply made again."""
     outcome: str = ""
     """What the step gave: `retried`, `failed`, or the status of the result (`stale`, `unavailable`, …)."""
+    source: str | None = None
+    """Which alternative a rung asked, or took its value from: an endpoint, a fallback's name, `last_good`."""
     scene: str | None = None
     attempt: int = 1
     at: float = 0.0

@@ -39,13 +39,12 @@ async def attempt(errand: Errand, target: Target, fn: Callable[[], Any], *, is_a
     """Call `target` once, if it may be called and there is time; every exit gives the permit back or uses it."""
     ground = errand.ground
     started = ground.now()
-    permit = target.admit(started)
-    if permit.__class__ is Failure:
-        return None, None, permit, 0.0
     limit, own_thread, is_session = target.limit(errand.call, errand.scope, started)
     if limit is not None and limit <= 0:
-        target.release(permit, started)
         return None, None, Failure("deadline", reason="no time left", unsent=True), 0.0
+    permit = target.admit(started, fn)
+    if permit.__class__ is Failure:
+        return None, None, permit, 0.0
     value = reading = None
     try:
         value = await ground.ports.call(
@@ -124,8 +123,9 @@ def _why(error: Exception, target: Target, *, is_session: bool) -> Failure:
     if isinstance(error, NoWorker):
         return Failure("shed", reason="no worker free", unsent=True, cause=error)
     failure = classify(error, source=target.source) or Failure("unknown", reason=type(error).__name__, cause=error)
-    if not isinstance(error, CallTimedOut):
+    if not isinstance(error, CallTimedOut) or error.is_told:  # told: an inner call's limit, not this one's
         return failure
+    error.is_told = True
     if is_session:  # the request's own time was over, which says nothing about the target (case-B07)
         return Failure("deadline", reason=f"request out of time after {error.seconds:.3g} s", cause=error)
     if error.queued > 0:  # the target never had its time

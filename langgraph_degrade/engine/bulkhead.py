@@ -21,9 +21,17 @@ class Bulkhead:
     refused at once. Async targets hold no worker: of them only the abandoned ones count.
     """
 
-    def __init__(self, limit: int = 32) -> None:
-        """`limit`: worker calls at once, and abandoned calls before the next is refused (design section 2: 32 ○)."""
+    def __init__(self, limit: int = 32, *, interruptible: bool = True) -> None:
+        """Bound a target.
+
+        Args:
+            limit: worker calls at once, and abandoned calls before the next is refused (design section 2: 32 ○).
+            interruptible: an async call that is given up is cancelled; else it is left to end by itself (spec T5).
+        """
         self.limit = limit
+        self.interruptible = interruptible
+        self.left_running: set[object] = set()
+        """Given-up tasks that must not be cancelled; an event loop alone would hold them weakly."""
         self.running = 0
         """Calls that hold a worker now, whether or not somebody still waits for them."""
         self.abandoned = 0

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from langgraph_degrade.engine.clock import Clock
     from langgraph_degrade.engine.plan import Call, Plan
+    from langgraph_degrade.engine.pybreaker_face import PybreakerFace
     from langgraph_degrade.engine.store import Store
     from langgraph_degrade.policy import CachePolicy, Policy
 
@@ -75,7 +76,7 @@ class Engine:
         self._lock = threading.Lock()
         self._mean: float | None = None
 
-    def target(
+    def target(  # noqa: PLR0913 - all but the name are what one adapter or another knows
         self,
         name: str,
         *,
@@ -94,12 +95,25 @@ class Engine:
         with self._lock:
             called = self._called(name, twin)
             target = self._targets.get(called)
+            if target is not None and not target.is_provisional:
+                return target
+            policy = self.policy.target(name, stage=stage, scene=scene)
+            if override:
+                policy = policy.model_copy(update=dict(override))
             if target is None:
-                policy = self.policy.target(name, stage=stage, scene=scene)
-                if override:
-                    policy = policy.model_copy(update=dict(override))
                 target = self._targets[called] = Target(called, policy, source=source, main=main)
+            else:
+                target.define(policy, source)
+                target.is_provisional = False
             return target
+
+    def breaker(self, name: str) -> PybreakerFace:
+        """The breaker of a target that is known, or will be."""
+        target = self._targets.get(name)
+        if target is None:
+            target = self.target(name)
+            target.is_provisional = True
+        return target.face(self.clock)
 
     def _called(self, name: str, twin: str) -> str:
         if not twin:

@@ -71,7 +71,7 @@ class _Descent:
         self._errand = errand
         self._plan, self._call, self._scope, self._ground = errand
         self._target = errand.plan.target
-        self._first = self._failure = Failure("unknown")
+        self._first = self._failure = self._down = Failure("unknown")
         self._causes: list[Exception] = []
         self._notes: list[str] = []
         self._elapsed = 0.0
@@ -112,7 +112,7 @@ class _Descent:
 
     def _is_retryable(self) -> bool:
         policy, failure = self._target.policy, self._failure
-        if not (self._target.is_read or policy.idempotent):
+        if not self._plan.repeats or not (self._target.is_read or policy.idempotent):
             return False
         if failure.kind == "server_error":
             return policy.retry_server_errors
@@ -161,7 +161,7 @@ class _Descent:
         if not self._scope.reach(self._target.stage, step.direction):
             return self._hand_off()
         (value, data), age = hit
-        self._record(step.direction, "stale")
+        self._record(step.direction, "stale", step.source)
         return self._outcome("stale", value, data, direction=step.direction, source=step.source, age=age)
 
     async def _ask(self, step: Step) -> Outcome | None:
@@ -176,11 +176,12 @@ class _Descent:
         got = await attempt(self._errand, target, fn, is_async=step.is_async)
         value, reading, failure, _ = got
         if failure is None:
-            self._record(step.direction, step.status)
+            self._record(step.direction, step.status, step.source)
             data = value if reading is None else reading.data
             return self._outcome(step.status, value, data, direction=step.direction, source=step.source)
-        self._record(step.direction, "failed")
-        return self._failed(got, target)
+        outcome = self._failed(got, target)
+        self._record(step.direction, "failed", step.source, failure)
+        return outcome
 
     def _prepared(self, step: Step) -> Callable[[], Any] | None:
         """Make the call of a rung; None where it is not to be made, or there is nothing simpler to ask for."""
@@ -230,7 +231,7 @@ class _Descent:
     @property
     def _is_no(self) -> bool:
         """The target worked and said no; of a write only where nothing before it may have been done."""
-        return self._failure.kind in ANSWERS and not self._maybe_done
+        return self._plan.heeds_no and self._failure.kind in ANSWERS and not self._maybe_done
 
     def _failed(self, got: Attempt, target: Target) -> Outcome | None:
         self._fail(got, target)
@@ -243,14 +244,19 @@ class _Descent:
         self._attempts += not failure.unsent
         self._scope.charge(elapsed)
         self._causes.append(as_error(failure, target.name))
+        if target is self._target:
+            self._down = failure
         self._maybe_done |= not target.is_read and not certainly_not_done(failure)
         self._may_run |= failure.kind in STILL_RUNNING and not failure.unsent
 
-    def _record(self, direction: Direction | None, outcome: str) -> None:
-        policy, failure = self._target.policy, self._failure
+    def _record(
+        self, direction: Direction | None, outcome: str, source: str | None = None, failure: Failure | None = None
+    ) -> None:
+        policy, failure = self._target.policy, failure or self._down
         event = Event(
             id=self._scope.next_id(),
             target=self._target.name,
+            source=source,
             stage=policy.stage,
             scene=policy.scene,
             kind=failure.kind,

@@ -64,9 +64,18 @@ class TaskCall(Pending):
         if not self._has_begun:  # and never will
             self.error = asyncio.CancelledError()
             self.end_late()
-        if self._task is not None:
-            reap(self._task)
+        self._let_go()
         self._task = None
+
+    def _let_go(self) -> None:
+        task, bulkhead = self._task, self.bulkhead
+        if task is None:
+            return
+        if bulkhead is None or bulkhead.interruptible or not self._has_begun:
+            reap(task)
+            return
+        bulkhead.left_running.add(task)
+        task.add_done_callback(bulkhead.left_running.discard)
 
     async def _run(self, longest: float, blocked: Callable[[float], None] | None) -> None:
         """Make the call; every way it can end is an outcome, so the task itself never fails."""

@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 Status = Literal["ok", "stale", "partial", "unavailable", "unknown", "rejected"]
 
 
-LAST_GOOD = "last_good"
-
-
 class Reading(Protocol):
     """What a returned value turned out to be; `stages.tools.reading` makes them."""
 
@@ -50,10 +47,8 @@ class Step:
     rewrite: Callable[[Mapping[str, Any]], Mapping[str, Any] | None] | None = None
     """`params`: simpler arguments, or None where there is nothing to simplify."""
 
-    @property
-    def is_last_good(self) -> bool:
-        """Stands in with the last good value; calls nobody."""
-        return self.source == LAST_GOOD
+    is_last_good: bool = False
+    """Stands in with the last good value; calls nobody."""
 
 
 @dataclass(slots=True)
@@ -74,6 +69,10 @@ class Plan:
     """False for values that belong to one call and must not be kept for another."""
     claims: bool = False
     """A write of which nobody may lose track: claimed in the store before it is sent."""
+    heeds_no: bool = True
+    """A business "no" is the outcome, not a failure to be degraded; nodes have no such thing to say."""
+    repeats: bool = True
+    """May be tried again; not so where what it gave was shown as it came (a streamed answer)."""
     leaves_items: bool = True
     """What it fails to do is something the user asked for: noted as unfinished."""
     answers: bool = True

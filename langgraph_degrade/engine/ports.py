@@ -49,6 +49,8 @@ class CallTimedOut(TimeoutError):
         """The limit."""
         self.queued = queued
         """The part of it spent waiting for a free worker: time the target never had."""
+        self.is_told = False
+        """Whoever set the limit has heard of it; from there on it is an error like others."""
 
 
 class Ports(Protocol):

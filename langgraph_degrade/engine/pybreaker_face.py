@@ -118,15 +118,18 @@ class PybreakerFace(pybreaker.CircuitBreaker):
 
     def before_call(self, func: Callable[..., object], *args: object, **kwargs: object) -> None:
         """Tell listeners that a call begins."""
-        self._announce("before_call", func, *args, **kwargs)
+        if self.wants_calls:
+            self._announce("before_call", func, *args, **kwargs)
 
     def success(self) -> None:
         """Tell listeners that a call went well."""
-        self._announce("success")
+        if self.wants_calls:
+            self._announce("success")
 
     def failure(self, error: BaseException) -> None:
         """Tell listeners that a call failed."""
-        self._announce("failure", error)
+        if self.wants_calls:
+            self._announce("failure", error)
 
     def call(self, *_: object, **__: object) -> NoReturn:
         """Refuse: calls go through the Degrader."""

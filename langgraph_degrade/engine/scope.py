@@ -43,6 +43,7 @@ class Scope:
     _calls: dict[tuple[str, int, str, str | None], int] | None = None
     _turn: str | None = None
     _is_given = False
+    _is_told = False
     _floors: dict[Stage, int] | None = None
     _spent = 0.0
     _number = 0
@@ -160,7 +161,7 @@ class Scope:
         A model's tool call belongs to the turn its question began. Other code can't see the question: its graph task
         is what comes back on a resume.
         """
-        if not is_tool_call and not self._is_given:
+        if not is_tool_call and not self._is_told:
             here = ambient.runtime()
             info = here.execution_info if here is not None else None
             if info is not None and info.task_id:
@@ -169,7 +170,7 @@ class Scope:
 
     def belong_to(self, turn: str) -> None:
         """Say which turn this is; for code outside a graph."""
-        self._turn, self._is_given = turn, True
+        self._turn, self._is_given, self._is_told = turn, True, True
 
     def call_id(self, target: str, args: str | None) -> str | None:
         """An id for a write no model named: the graph task it is made in and its number there, stable over a resume."""
@@ -184,11 +185,18 @@ class Scope:
             return f"{info.task_id}/{counts[place]}"
 
     def adopt(self, state: object, turn: str | None, thread: str | None) -> None:
-        """Take over what the graph's state says of this turn; harmless when repeated, nearly free when healthy."""
+        """Take over what the graph's state says of this turn; harmless when repeated, nearly free when healthy.
+
+        The first graph that is seen decides which turn it is: agents within it ask questions of their own, but their
+        work is this turn's.
+        """
         self.thread = self.thread or thread
-        stored = state.get("degrade") if isinstance(state, Mapping) else getattr(state, "degrade", None)
-        if turn == self._turn or (turn is None and not stored):
+        if self._is_given:
             return
+        stored = state.get("degrade") if isinstance(state, Mapping) else getattr(state, "degrade", None)
+        if turn is None and not stored:
+            return
+        self._is_given = turn is not None
         self._turn = turn or self._turn
         if self._context is not None:
             self._context.adopt(stored, self._turn or self.id)

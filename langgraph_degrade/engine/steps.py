@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from langgraph_degrade.engine.plan import LAST_GOOD, Step, is_async_callable
+from langgraph_degrade.engine.plan import Step, is_async_callable
 from langgraph_degrade.errors import PolicyError
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def _data(engine: Engine, target: Target, callables: Callables) -> Iterator[Step
     for name in target.policy.endpoints[1:]:  # the first is the target itself
         yield _elsewhere(engine, target, name, callables)
     if target.cache is not None:
-        yield Step("data", LAST_GOOD, status="stale")
+        yield Step("data", "last_good", status="stale", is_last_good=True)
     if target.policy.offline is not None:
         step = _elsewhere(engine, target, target.policy.offline, callables)
         step.source, step.status = "offline", "partial"

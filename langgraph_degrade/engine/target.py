@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from langgraph_degrade.context import Stage
-from langgraph_degrade.engine.breaker import COUNTED, Breaker
+from langgraph_degrade.engine.breaker import COUNTED, LEASE, Breaker
 from langgraph_degrade.engine.bulkhead import Bulkhead
 from langgraph_degrade.engine.cache import LastGood, ReadThrough
 from langgraph_degrade.engine.gate import Gate, Gates
@@ -36,24 +36,30 @@ class Target:
         self, name: str, policy: TargetPolicy, *, source: Literal["tool", "model"] = "tool", main: Target | None = None
     ) -> None:
         self.name = name
-        self.policy = policy
-        self.source: Literal["tool", "model"] = source
-        """Whose words the classifier reads."""
-        self.breakers = tuple(Breaker(rule, capacity=policy.capacity) for rule in policy.breakers)
-        self.gate: Gate = self.breakers[0] if len(self.breakers) == 1 else Gates(self.breakers)
-        self.cache = LastGood(policy.cache) if policy.cache else None
-        self.read_through = ReadThrough(policy.read_through) if policy.read_through else None
         self.main = main
         """The path this one stands in for: its traffic sets this one's quota (spec S1)."""
-        self.quota = Quota(capacity=policy.capacity) if main is not None else None
         self.backups: list[Target] = []
-        self.bulkhead = Bulkhead(policy.max_abandoned)
         self.blocked = 0.0
         """Seconds the event loop was held by this target's blocking `async def`s."""
         self.closed_until = 0.0
+        self.is_provisional = False
+        """Known by name only so far: somebody asked for its breaker before it was made."""
         self._face: PybreakerFace | None = None
+        self.define(policy, source)
+        lease = max((LEASE, *self._longest()))
+        self.breakers = tuple(Breaker(rule, capacity=policy.capacity, lease=lease) for rule in policy.breakers)
+        self.gate: Gate = self.breakers[0] if len(self.breakers) == 1 else Gates(self.breakers)
         if main is not None:
             main.backups.append(self)
+
+    def define(self, policy: TargetPolicy, source: Literal["tool", "model"]) -> None:
+        """Say what is allowed with it, and whose words the classifier reads."""
+        self.policy = policy
+        self.source: Literal["tool", "model"] = source
+        self.cache = LastGood(policy.cache) if policy.cache else None
+        self.read_through = ReadThrough(policy.read_through) if policy.read_through else None
+        self.quota = Quota(capacity=policy.capacity) if self.main is not None else None
+        self.bulkhead = Bulkhead(policy.max_abandoned, interruptible=policy.interruptible)
 
     @property
     def stage(self) -> Stage:
@@ -64,7 +70,12 @@ class Target:
         """Declared to change nothing; what is not declared is taken for a write (design section 2)."""
         return self.policy.effect == "read"
 
-    def admit(self, now: float) -> Any:
+    def _longest(self) -> tuple[float, ...]:
+        """Seconds this target's slowest good calls may take: a probe must not expire before them."""
+        own = self.policy.timeout
+        return () if own is None else tuple(limit for limit in (own.basic, own.complex) if limit is not None)
+
+    def admit(self, now: float, fn: Callable[..., object]) -> Any:
         """Ask for a place: a permit, or the `Failure` that says why not."""
         for backup in self.backups:
             backup.offered(now)
@@ -76,7 +87,7 @@ class Target:
         if permit is None:
             return Failure("open", retry_after=self.gate.retry_after(now), reason="breaker open", unsent=True)
         if self._face is not None:
-            self._face.before_call(self.admit)
+            self._face.before_call(fn)
         return permit
 
     def face(self, clock: Clock) -> PybreakerFace:

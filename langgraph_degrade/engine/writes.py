@@ -164,12 +164,12 @@ class Ledger:
     async def claim(self, errand: Errand) -> Claimed | None:
         """Claim this write, or find what stands in its way; None where nothing tells one request from another."""
         plan, call, scope, ground = errand
-        thread = scope.thread or ambient.configurable().get("thread_id")
+        thread = scope.thread = scope.thread or _thread()
         if thread is None:
             return None
         args = canonical(plan.target.intent(call))
         key = ClaimKey(
-            thread=str(thread),
+            thread=thread,
             turn=scope.turn_of_write(is_tool_call=call.id is not None),
             target=plan.target.name,
             args=args,
@@ -222,8 +222,14 @@ class Ledger:
         return answer
 
 
+def _thread() -> str | None:
+    found = ambient.configurable().get("thread_id")
+    return None if found is None else str(found)
+
+
 def _tenant(scope: Scope) -> str:
     """Typed, so that tenant 0, tenant "" and no tenant are three (case-K02)."""
-    known = ambient.configurable() or scope.identity
-    whose = scope_key(("tenant_id",), configurable=known, context=None, thread_id=None)
+    known, here = ambient.configurable() or scope.identity, ambient.runtime()
+    context = here.context if here is not None else None
+    whose = scope_key(("tenant_id",), configurable=known, context=context, thread_id=None)
     return "" if whose is None else whose[0]

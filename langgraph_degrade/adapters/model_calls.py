@@ -12,6 +12,7 @@ from langgraph.types import Command
 from langgraph_degrade.adapters.sdk_retries import SdkRetries
 from langgraph_degrade.adapters.tool_calls import enter, keeps_context
 from langgraph_degrade.context import DegradeContext
+from langgraph_degrade.engine import ambient
 from langgraph_degrade.engine.plan import Call, Outcome, Plan, Step
 from langgraph_degrade.failures import classify
 from langgraph_degrade.policy import QueryTimeouts
@@ -71,6 +72,7 @@ class _One:
             steps=(Step("function", "none"),),
             reader=_read,
             leaves_items=False,
+            repeats=not _is_streamed(),
         )
 
     def response(self, outcome: Outcome) -> Response:
@@ -110,6 +112,17 @@ def _model_target(engine: Engine, name: str) -> Target:
     if engine.policy.target(name, stage="answer").timeout is None:
         override["timeout"] = QueryTimeouts(basic=MODEL_TIME, complex=MODEL_TIME)
     return engine.target(name, stage="answer", source="model", override=override)
+
+
+def _is_streamed() -> bool:
+    """Somebody sees the tokens as they come: asking again would show them twice (spec M5)."""
+    callbacks = ambient.config().get("callbacks")
+    handlers = getattr(callbacks, "handlers", callbacks) or ()
+    return any(
+        "Streaming" in kind.__name__ or "StreamMessages" in kind.__name__
+        for one in handlers
+        for kind in type(one).__mro__
+    )
 
 
 def _read(value: Any) -> Reading:

@@ -94,9 +94,10 @@ TEXTS: Mapping[str, Mapping[Language, str]] = {
         "zh": "没有结果：调用在答复之前被取消，是否生效不清楚。不要猜测结果，也不要说已完成。",
     },
     "repaired.not_run": {
-        "en": "No result is on record for this call; it was most likely never run. Do not guess a result, and do "
-        "not say it was done.",
-        "zh": "这次调用没有留下结果，很可能没有执行。不要猜测结果，也不要说已完成。",
+        "en": "No result is on record for this call; it may or may not have run. Do not guess a result, do not say "
+        "it was done or that it failed, and do not repeat a change before it is checked.",
+        "zh": "这次调用没有留下结果，可能已执行，也可能没有执行。不要猜测结果，不要说已完成或已失败；"
+        "涉及改动的操作在核实之前不要重复提交。",
     },
     # --- to the user, in place of an answer ---
     "answer.crash": {

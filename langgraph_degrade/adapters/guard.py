@@ -42,17 +42,24 @@ def guarded(
         answers=False,
     )
     bind = binder(fn)
+    is_cacheable = not is_method(fn)
+
+    def to(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Call:
+        call = Call(args, kwargs, bind)
+        call.is_cacheable = is_cacheable
+        return call
+
     if is_async:
 
         @functools.wraps(fn)
         async def call_async(*args: Any, **kwargs: Any) -> Any:
-            return value_or_raise(await engine.arun(plan, Call(args, kwargs, bind)), target)
+            return value_or_raise(await engine.arun(plan, to(args, kwargs)), target)
 
         return cast("F", call_async)
 
     @functools.wraps(fn)
     def call(*args: Any, **kwargs: Any) -> Any:
-        return value_or_raise(engine.run(plan, Call(args, kwargs, bind)), target)
+        return value_or_raise(engine.run(plan, to(args, kwargs)), target)
 
     return cast("F", call)
 
@@ -108,6 +115,14 @@ def refuse_generators(fn: Callable[..., Any]) -> None:
     for candidate in (inner, called_by(inner)):
         if inspect.isgeneratorfunction(candidate) or inspect.isasyncgenfunction(candidate):
             raise TypeError(f"{name_of(fn)} is a generator: guard what it calls, or the function that consumes it")
+
+
+def is_method(fn: Callable[..., Any]) -> bool:
+    """The result hangs on an object that is no argument: one object's value must not answer for another's."""
+    try:
+        return next(iter(inspect.signature(fn).parameters), None) in ("self", "cls")
+    except (TypeError, ValueError):
+        return False
 
 
 def binder(fn: Callable[..., Any]) -> Callable[..., Mapping[str, Any]] | None:

@@ -30,7 +30,7 @@ def tool_node(
     engine: Engine, guard: ToolGuard, tools: Sequence[BaseTool | Callable[..., Any]], **options: Any
 ) -> ToolNode:
     """LangGraph's own `ToolNode` with guarded calls; `options` are its own."""
-    calls = ToolCalls(engine, guard)
+    calls = ToolCalls(engine, guard, messages_key=options.get("messages_key", "messages"))
     return ToolNode(tools, wrap_tool_call=calls.wrap, awrap_tool_call=calls.awrap, **options)
 
 
@@ -92,7 +92,9 @@ class _Node:
 
     @staticmethod
     def _call(state: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
-        return Call((state, *args), kwargs, _unnamed)
+        call = Call((state, *args), kwargs, _unnamed)
+        call.is_cacheable = False  # it hangs on the whole state
+        return call
 
     def _leave(self, state: Any, scope: Scope | None, mark: int, outcome: Outcome) -> Any:
         value = outcome.value if outcome.has_value else self._nothing(state, scope)

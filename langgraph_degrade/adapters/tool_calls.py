@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Any, Self
 from langchain_core.messages import ToolMessage
 from langgraph.types import Command
 
-from langgraph_degrade.adapters.tools import attach
-from langgraph_degrade.context import turn_of
+from langgraph_degrade.adapters.results import attach
+from langgraph_degrade.adapters.tools import ROUND, AsyncOnly
+from langgraph_degrade.context import Event, turn_of
 from langgraph_degrade.engine import ambient
-from langgraph_degrade.engine.plan import Outcome
-from langgraph_degrade.failures import Failure
-from langgraph_degrade.stages.messages import language_of, last_question, messages_of
+from langgraph_degrade.engine.ladder import FLAGS
+from langgraph_degrade.engine.logs import frames
+from langgraph_degrade.engine.plan import Call, Outcome
+from langgraph_degrade.failures import Failure, classify
+from langgraph_degrade.stages.messages import language_of, last_question, maker_of, messages_of
 from langgraph_degrade.stages.tools.result import ToolResult
 from langgraph_degrade.texts import text
 
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from langgraph_degrade.adapters.tools import ToolGuard
     from langgraph_degrade.engine.engine import Engine
     from langgraph_degrade.engine.scope import Scope
+    from langgraph_degrade.engine.target import Target
 
 log = logging.getLogger("langgraph_degrade")
 
@@ -34,17 +38,18 @@ Result = Any  # declared `ToolMessage | Command`; really also lists of both
 class ToolCalls:
     """Wraps every tool call of one node; sync and async differ by one `await`."""
 
-    def __init__(self, engine: Engine, guard: ToolGuard) -> None:
-        self._engine = engine
-        self._guard = guard
+    def __init__(self, engine: Engine, guard: ToolGuard, *, messages_key: str = "messages") -> None:
+        self.engine = engine
+        self.guard = guard
+        self.messages_key = messages_key
 
     def wrap(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Result]) -> Result:
-        with _One(self._engine, self._guard, request) as call:
+        with _One(self, request) as call:
             call.result = handler(call.request)
         return call.update()
 
     async def awrap(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Result]]) -> Result:
-        with _One(self._engine, self._guard, request) as call:
+        with _One(self, request) as call:
             call.result = await handler(call.request)
         return call.update()
 
@@ -52,54 +57,95 @@ class ToolCalls:
 class _One:
     """One call: joins the request's scope, runs the guarded tool, and never ends the run of its siblings."""
 
-    def __init__(self, engine: Engine, guard: ToolGuard, request: ToolCallRequest) -> None:
-        self._engine = engine
+    def __init__(self, calls: ToolCalls, request: ToolCallRequest) -> None:
+        self._engine = calls.engine
+        self._key = calls.messages_key
         self._state = request.state
         self._call = request.tool_call
-        self.scope = enter(engine, request.state)
+        self._is_offered = request.tool is not None
+        self.scope = enter(calls.engine, request.state, self._key)
         self._mark = self.scope.revision if self.scope else 0
-        self.request = request if request.tool is None else request.override(tool=guard(request.tool))
+        self.request = request if request.tool is None else request.override(tool=calls.guard(request.tool))
         self.result: Any = None
 
     def __enter__(self) -> Self:
+        id = self._call["id"]
+        maker = maker_of(messages_of(self._state, self._key), id)
+        self._token = ROUND.set((id, maker) if id and maker else None)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool:
-        if error is None:
+        ROUND.reset(self._token)
+        if not isinstance(error, Exception) or isinstance(error, AsyncOnly) or ambient.is_control_flow(error):
             return False
-        if not isinstance(error, Exception) or ambient.is_control_flow(error):
-            return False
-        # Not the tool's own failure (the engine has those): something around it, e.g. another middleware.
-        log.error("tool call %s failed outside its tool", self._call["name"], exc_info=error)
-        outcome = Outcome("unknown", failure=Failure("unknown", reason=type(error).__name__, cause=error))
+        # Not the tool's own failure (the engine has those): something around it, or a tool another middleware brought.
+        log.error(
+            "tool call %s failed outside its tool: %s\n%s", self._call["name"], type(error).__name__, frames(error)
+        )
+        failure = classify(error) or Failure("unknown", reason=type(error).__name__, cause=error)
         words = text("repaired.failed", self._engine.language(), self._engine.policy.texts)
         message = ToolMessage(words, name=self._call["name"], tool_call_id=self._call["id"], status="error")
-        self.result = attach(message, outcome, own_artifact=False)
+        self.result = attach(message, self._lost(failure))
+        self._note(failure)
         return True
 
     def update(self) -> Any:
         """What the node writes: the message, and the context where something was recorded and the graph keeps it."""
-        self._say_rejected()
+        self._say_what_it_is()
         if self.scope is None or self.scope.revision == self._mark or not keeps_context(self._state):
             return self.result
-        return with_context(self.result, self.scope)
+        return with_context(self.result, self.scope, self._key)
 
-    def _say_rejected(self) -> None:
-        """LangGraph's own error messages (unknown tool, bad arguments) carry a typed result too (spec E1)."""
+    @property
+    def _target(self) -> Target:
+        return self._engine.target(f"tool:{self._call['name']}")
+
+    def _lost(self, failure: Failure) -> Outcome:
+        """Nobody knows what the call did, if it was one that does anything."""
+        return Outcome("unavailable" if self._target.is_read else "unknown", failure=failure)
+
+    def _note(self, failure: Failure) -> None:
+        """Write down what the engine never saw."""
+        scope, target, at = self.scope, self._target, self._engine.clock.time()
+        if scope is None:
+            return
+        scope.reach(target.stage, "function")
+        status = self._lost(failure).status
+        event = Event(
+            id=scope.next_id(),
+            target=target.name,
+            stage=target.stage,
+            scene=target.policy.scene,
+            kind=failure.kind,
+            reason=failure.reason or failure.kind,
+            status=failure.status,
+            direction="function",
+            outcome=status,
+            at=at,
+        )
+        scope.record(event, (FLAGS[status],))
+        scope.leave(target, Call((), self._call["args"]), is_unknown=status == "unknown", at=at)
+
+    def _say_what_it_is(self) -> None:
+        """Error messages of others carry a typed result too (spec E1): no offered tool was meant, or nobody knows."""
         message = self.result
-        if isinstance(message, ToolMessage) and message.status == "error" and ToolResult.of(message) is None:
+        if not isinstance(message, ToolMessage) or message.status != "error" or ToolResult.of(message) is not None:
+            return
+        if self._is_offered:
+            attach(message, self._lost(Failure("unknown", reason="error message of another middleware")))
+        else:
             failure = Failure("malformed_call", reason="not a call of an offered tool", unsent=True)
-            attach(message, Outcome("rejected", failure=failure), own_artifact=message.artifact is not None)
+            attach(message, Outcome("rejected", failure=failure))
 
 
-def enter(engine: Engine, state: object) -> Scope | None:
+def enter(engine: Engine, state: object, messages_key: str = "messages") -> Scope | None:
     """The request this node runs in, told which turn, thread and language it is."""
     scope = engine.scopes.find()
     if scope is None:
         return None
-    messages = messages_of(state)
+    messages = messages_of(state, messages_key)
     question = last_question(messages)
     if scope.language is None:
         configured = engine.policy.language
@@ -114,7 +160,7 @@ def keeps_context(state: object) -> bool:
     return "degrade" in state if isinstance(state, dict) else hasattr(state, "degrade")
 
 
-def with_context(result: Any, scope: Scope) -> Any:
+def with_context(result: Any, scope: Scope, messages_key: str = "messages") -> Any:
     """`result` with the request's context added to what it writes."""
     change = {"degrade": scope.context.plain()}
     if isinstance(result, Command):
@@ -123,4 +169,4 @@ def with_context(result: Any, scope: Scope) -> Any:
         return result
     if isinstance(result, list):
         return [*result, Command(update=change)]
-    return Command(update={"messages": [result], **change})
+    return Command(update={messages_key: [result], **change})

@@ -13,27 +13,30 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import ToolMessage
-from langchain_core.tools import BaseTool, ToolException
+from langchain_core.tools import BaseTool, StructuredTool, Tool, ToolException
 from langchain_core.tools import tool as as_tool
 from pydantic import ValidationError
 
+from langgraph_degrade.adapters.arguments import Arguments
 from langgraph_degrade.adapters.declared import declared
 from langgraph_degrade.adapters.readers import artifact_reader, reader
+from langgraph_degrade.adapters.results import attach, is_plain, outlives_its_call, result_of
 from langgraph_degrade.engine import ambient
 from langgraph_degrade.engine.plan import Call, Outcome, Plan
 from langgraph_degrade.engine.steps import Callables, check_names, policy_steps
 from langgraph_degrade.failures import Failure
-from langgraph_degrade.stages.tools.result import ToolResult
-from langgraph_degrade.stages.tools.wording import told
+from langgraph_degrade.stages.tools.wording import as_text, told
 
 if TYPE_CHECKING:
     from langgraph_degrade.engine.engine import Engine
+    from langgraph_degrade.engine.plan import Step
     from langgraph_degrade.engine.target import Target
 
-ERRORS = frozenset({"unavailable", "unknown", "rejected"})
-"""Results whose `ToolMessage.status` is `error`."""
-
 _NO_SUCH = object()
+
+
+class AsyncOnly(NotImplementedError):
+    """A tool without a sync twin was called from sync code: for its developer to see, nothing to degrade."""
 
 
 class Slot:
@@ -45,24 +48,35 @@ class Slot:
         self.id = id
         self.outcome: Outcome | None = None
 
+    @property
+    def call_id(self) -> str | None:
+        """The call's id, unique in its turn where it is known which message made the call."""
+        made = ROUND.get()
+        return self.id if made is None or made[0] != self.id else f"{made[1]}/{self.id}"
+
 
 _SLOT: ContextVar[Slot | None] = ContextVar("langgraph_degrade_tool_slot", default=None)
+ROUND: ContextVar[tuple[str, str] | None] = ContextVar("langgraph_degrade_tool_round", default=None)
+"""The tool call being made, and the id of the message that made it: some providers number their calls per message."""
 
 
 class Guard:
     """What a guarded tool knows: its engine, and a plan for each colour."""
 
-    __slots__ = ("_async_plan", "_engine", "_has_artifact", "_names", "_overrides", "_sync_plan", "target")
+    __slots__ = ("_arguments", "_async_only", "_async_plan", "_engine", "_has_artifact", "_sync_plan", "target")
 
     def __init__(self, engine: Engine, target: Target, tool: BaseTool, callables: Callables) -> None:
         self._engine = engine
         self.target = target
         self._has_artifact = tool.response_format == "content_and_artifact"
-        self._names = visible_args(tool)
+        self._arguments = Arguments(tool)
+        self._async_only = is_async_only(tool)
         run, arun = partial(type(tool)._run, tool), partial(type(tool)._arun, tool)
         is_async = has_async(tool)
         self._sync_plan = self._plan(run, callables, is_async=False)
         self._async_plan = self._plan(arun, callables, is_async=True) if is_async else self._sync_plan
+        if isinstance(tool, Tool):
+            by_place(*self._sync_plan.steps, *(self._async_plan.steps if is_async else ()))
 
     def _plan(self, fn: Callable[..., Any], callables: Callables, *, is_async: bool) -> Plan:
         policy = self.target.policy
@@ -74,20 +88,27 @@ class Guard:
             reader=artifact_reader(self.target) if self._has_artifact else reader(self.target),
             refresh=callables.get(policy.refresh or ""),
             verify=callables.get(policy.verify or ""),
+            keeps=outlives_its_call,
             claims=policy.effect != "read",
         )
 
     def run(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        if self._async_only:
+            raise AsyncOnly(f"{self.target.name} has no sync version: call it from async code")
         return self._content(self._engine.run(self._sync_plan, self._call(args, kwargs)))
 
-    async def arun(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    async def arun(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if self._async_plan is self._sync_plan and hasattr(kwargs.get("run_manager"), "get_sync"):
+            kwargs["run_manager"] = kwargs["run_manager"].get_sync()
         return self._content(await self._engine.arun(self._async_plan, self._call(args, kwargs)))
 
     def _call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Call:
         slot = _SLOT.get()
-        named = {name: value for name, value in kwargs.items() if name in self._names}
-        call = Call(args, kwargs, lambda *_, **__: named or {str(i): value for i, value in enumerate(args)})
-        call.id = slot.id if slot is not None else None
+        named = self._arguments.named(args, kwargs)
+        call = Call(args, kwargs, lambda *_, **__: named)
+        call.asked = named
+        call.id = slot.call_id if slot is not None else None
+        call.is_cacheable = self._arguments.are_all(kwargs, slot.id if slot is not None else None)
         return call
 
     def _content(self, outcome: Outcome) -> Any:
@@ -95,8 +116,10 @@ class Guard:
         slot = _SLOT.get()
         if slot is not None:
             slot.outcome = outcome
-        if outcome.status == "ok" and outcome.source not in {"verified", "replay"}:
-            return outcome.data if isinstance(outcome.value, bytes | bytearray) else outcome.value
+        if is_plain(outcome):
+            value = outcome.data if isinstance(outcome.value, bytes | bytearray) else outcome.value
+            is_pair = not self._has_artifact or outcome.source is None or isinstance(value, tuple)
+            return value if is_pair else (as_text(value), value)
         cause = outcome.failure.cause if outcome.failure is not None else None
         if outcome.status == "rejected" and isinstance(cause, ToolException):
             raise cause  # the tool's own `handle_tool_error` words it, if it has one
@@ -105,7 +128,8 @@ class Guard:
 
     def text(self, outcome: Outcome) -> str:
         """What the model reads instead of a plain value."""
-        return told(outcome, self.target.policy, self._engine.language(), self._engine.policy.texts)
+        texts = self._engine.policy.texts
+        return told(outcome, self.target.policy, self._engine.language(), texts, is_pair=self._has_artifact)
 
     def malformed(self, error: Exception) -> Outcome | None:
         """Arguments of the model's own that break the tool's schema; None for anything else, injected ones included."""
@@ -114,7 +138,7 @@ class Guard:
         wrong = sorted(
             {str(item["loc"][0]) for item in error.errors(include_input=False, include_url=False) if item["loc"]}
         )
-        mine = [name for name in wrong if name in self._names]
+        mine = [name for name in wrong if self._arguments.is_models(name)]
         if wrong and not mine:
             return None
         failure = Failure(
@@ -128,7 +152,7 @@ class Guard:
         if outcome is None:
             return output
         if tool_call_id is None:
-            return output if outcome.status == "ok" and outcome.source is None else result_of(outcome)
+            return output if is_plain(outcome) else result_of(outcome)
         return attach(output, outcome, own_artifact=self._has_artifact)
 
 
@@ -188,7 +212,8 @@ def _inside(kind: type[BaseTool]) -> dict[str, Any]:
     def _run(self: Any, *args: Any, **kwargs: Any) -> Any:
         return self._degrade.run(args, kwargs)
 
-    @functools.wraps(kind._arun)
+    # LangChain reads off the signature what to pass: for `_arun` it asks `_run` where a class has no `_arun` of its own.
+    @functools.wraps(kind._run if kind._arun is BaseTool._arun else kind._arun)
     async def _arun(self: Any, *args: Any, **kwargs: Any) -> Any:
         return await self._degrade.arun(args, kwargs)
 
@@ -231,31 +256,20 @@ def has_async(tool: BaseTool) -> bool:
     return type(tool)._arun is not BaseTool._arun
 
 
-def result_of(outcome: Outcome) -> ToolResult:
-    """The typed result an application reads."""
-    failure = outcome.failure
-    return ToolResult.make(
-        outcome.status,
-        outcome.data,
-        fallback_reason=None if outcome.status == "ok" or failure is None else failure.reason or failure.kind,
-        age=outcome.age,
-        source=outcome.source,
-        failure=None if outcome.status == "ok" else failure,
-    )
+def is_async_only(tool: BaseTool) -> bool:
+    """LangChain's own tool around a coroutine and no function."""
+    return type(tool)._run in (StructuredTool._run, Tool._run) and getattr(tool, "func", None) is None
 
 
-def attach(output: Any, outcome: Outcome, *, own_artifact: bool) -> Any:
-    """Put the typed result on the message; commands and lists of messages are the tool's own business."""
-    if not isinstance(output, ToolMessage):
-        return output
-    result = result_of(outcome).plain()
-    if outcome.status in ERRORS:
-        output.status = "error"
-    if own_artifact:
-        output.additional_kwargs = {**output.additional_kwargs, "degrade": result}
-    else:
-        output.artifact = result
-    return output
+def by_place(*steps: Step) -> None:
+    """Ask the alternatives of a tool with one unnamed argument by place, too."""
+    for step in steps:
+        if step.target is not None and step.fn is not None:
+            step.fn = partial(_unnamed, step.fn)
+
+
+def _unnamed(fn: Callable[..., Any], **numbered: Any) -> Any:
+    return fn(*numbered.values())
 
 
 def _worded(tool: Any, slot: Slot, error: Exception, tool_call_id: str | None) -> Any:
@@ -269,11 +283,3 @@ def _worded(tool: Any, slot: Slot, error: Exception, tool_call_id: str | None) -
     if tool_call_id is None:
         return None
     return ToolMessage(guard.text(slot.outcome), name=tool.name, tool_call_id=tool_call_id, status="error")
-
-
-def visible_args(tool: BaseTool) -> frozenset[str]:
-    """The arguments a model fills in: without injected state, stores and runtimes."""
-    schema: Any = tool.tool_call_schema
-    if isinstance(schema, dict):
-        return frozenset(schema.get("properties", ()))
-    return frozenset(schema.model_fields if hasattr(schema, "model_fields") else schema.__fields__)  # pydantic v1

@@ -10,14 +10,14 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from langgraph_degrade.texts import Language, Overrides, detect, text
 
 
-def messages_of(state: object) -> Sequence[BaseMessage]:
+def messages_of(state: object, key: str = "messages") -> Sequence[BaseMessage]:
     """The conversation in a graph's state, or nothing."""
     if isinstance(state, Mapping):
-        found = state.get("messages")
+        found = state.get(key)
     elif isinstance(state, list):
         found = state
     else:
-        found = getattr(state, "messages", None)
+        found = getattr(state, key, None)
     return found if isinstance(found, Sequence) and not isinstance(found, str) else ()
 
 
@@ -32,6 +32,14 @@ def last_question(messages: Sequence[Any]) -> HumanMessage | None:
 def language_of(question: HumanMessage | None) -> Language:
     """The language to answer in."""
     return "en" if question is None else detect(str(question.text))
+
+
+def maker_of(messages: Sequence[Any], tool_call_id: str | None) -> str | None:
+    """The id of the message that made a tool call: the latest, as some providers use their ids again in every round."""
+    for message in reversed(messages):
+        if isinstance(message, AIMessage) and any(call["id"] == tool_call_id for call in message.tool_calls):
+            return message.id
+    return None
 
 
 def current_turn(messages: Sequence[BaseMessage]) -> list[BaseMessage]:

@@ -14,10 +14,14 @@ if TYPE_CHECKING:
     from langgraph_degrade.texts import Language, Overrides
 
 
-def told(outcome: Outcome, policy: TargetPolicy, language: Language, overrides: Overrides) -> str:
-    """The text of the tool message."""
+def told(
+    outcome: Outcome, policy: TargetPolicy, language: Language, overrides: Overrides, *, is_pair: bool = False
+) -> str:
+    """The text of the tool message; with `is_pair` the value is `(content, artifact)`."""
     note = text(_key(outcome, policy), language, overrides, **_fields(outcome, policy, language))
     value = outcome.data if isinstance(outcome.value, bytes | bytearray) else outcome.value
+    if is_pair and isinstance(value, tuple):
+        value = value[0]
     if outcome.has_value and value is not None:
         return f"{note}\n{as_text(value)}"
     return note
@@ -25,8 +29,6 @@ def told(outcome: Outcome, policy: TargetPolicy, language: Language, overrides: 
 
 def as_text(value: Any) -> str:
     """A tool's value as LangChain would write it into the message."""
-    if isinstance(value, tuple) and len(value) == 2:  # content and artifact
-        value = value[0]
     if isinstance(value, str):
         return value
     try:

@@ -1,4 +1,8 @@
-"""Pull a run's stream step by step under the user tier, in a context of its own, without running ahead of the caller."""
+"""Pull a run's stream step by step under the user tier, in a context of its own, without running ahead of the caller.
+
+The user tier is what the user waits for: the time a caller spends with a chunk before it asks for the next one is its
+own.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from langgraph_degrade.engine.own_task import reap
-from langgraph_degrade.engine.ports import CallTimedOut, complete
+from langgraph_degrade.engine.ports import CallTimedOut, NoWorker, complete
 from langgraph_degrade.engine.scope import ACTIVE
 
 if TYPE_CHECKING:
@@ -21,25 +25,46 @@ GRACE = 1.0
 """Seconds a cancelled run's cleanup is waited for ○; then it goes on by itself."""
 
 
+class _Patience:
+    """How much of the user tier is left; only time inside the block counts."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._now = engine.clock.monotonic
+        self.left: float = engine.policy.timeouts.user
+        self._since = 0.0
+
+    def __enter__(self) -> float:
+        self._since = self._now()
+        return self.left
+
+    def __exit__(self, *_: object) -> None:
+        self.left = max(0.0, self.left - (self._now() - self._since))
+
+
 class SyncPump:
     """Each step on a worker, all in one context; a step that outlives the user's time is left to itself."""
 
     def __init__(self, make: Callable[[], Iterator[Any]], engine: Engine, scope: Scope) -> None:
         self._ports = engine.sync_ports
+        self._patience = _Patience(engine)
         self._context = contextvars.copy_context()
         self._context.run(ACTIVE.set, scope)
         self._steps = self._context.run(make)
         self._is_gone = False
 
-    def next(self, limit: float) -> Any:
-        """The next chunk, or `END`; `CallTimedOut` when `limit` seconds are over first."""
-        try:
-            return complete(
-                self._ports.call(self._step, is_async=False, timeout=limit, own_thread=False, on_late=self._come_late)
+    def next(self) -> Any:
+        """The next chunk, or `END`; `CallTimedOut` when the user tier is over first."""
+        with self._patience as limit:
+            call = self._ports.call(
+                self._step, is_async=False, timeout=limit, own_thread=False, on_late=self._come_late
             )
-        except CallTimedOut:
-            self._is_gone = True
-            raise
+            try:
+                return complete(call)
+            except NoWorker:  # never begun
+                raise
+            except BaseException:  # ended by what it raised, or, at a limit or Ctrl-C, still busy on its worker
+                self._is_gone = True
+                raise
 
     def close(self) -> None:
         """The caller is done, early or not."""
@@ -56,24 +81,28 @@ class SyncPump:
 class AsyncPump:
     """One task drives the whole run, a step each time it is asked; it can be left to itself when time is over."""
 
-    def __init__(self, make: Callable[[], AsyncIterator[Any]], scope: Scope) -> None:
+    def __init__(self, make: Callable[[], AsyncIterator[Any]], engine: Engine, scope: Scope) -> None:
         self._make = make
+        self._patience = _Patience(engine)
         self._context = contextvars.copy_context()
         self._context.run(ACTIVE.set, scope)
         self._asked = asyncio.Event()
         self._reply: asyncio.Future[Any] | None = None
         self._task: asyncio.Task[None] | None = None
 
-    async def next(self, limit: float) -> Any:
+    async def next(self) -> Any:
         """See `SyncPump.next`."""
         loop = asyncio.get_running_loop()
         reply = self._reply = loop.create_future()
         self._asked.set()
         if self._task is None:
             self._task = loop.create_task(self._drive(), context=self._context)
-        await asyncio.wait({reply}, timeout=limit)
+        with self._patience as limit:
+            await asyncio.wait({reply, self._task}, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
         if reply.done():
             return reply.result()
+        if self._task.done():  # somebody else ended it
+            raise asyncio.CancelledError
         raise CallTimedOut(limit)
 
     async def close(self) -> None:
@@ -91,13 +120,13 @@ class AsyncPump:
                 await self._asked.wait()
                 self._asked.clear()
                 self._answer(await anext(steps, END), None)
-        except Exception as error:  # handed to whoever asked
-            self._answer(None, error)
         except asyncio.CancelledError as error:
             task = asyncio.current_task()
             if task is None or not task.cancelling():  # the graph's own, not ours
                 self._answer(None, error)
             raise
+        except BaseException as error:  # whoever asked raises it: a node may end in more than an `Exception`
+            self._answer(None, error)
         finally:
             await steps.aclose()  # type: ignore[attr-defined]
 

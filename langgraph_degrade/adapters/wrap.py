@@ -70,7 +70,7 @@ class Wrapped:
         try:
             while True:
                 try:
-                    chunk = pump.next(run.user_time())
+                    chunk = pump.next()
                 except Exception as error:
                     yield from run.end(error).chunks()
                     return
@@ -78,17 +78,19 @@ class Wrapped:
                     return
                 yield from run.modes.seen(chunk)
         finally:
-            pump.close()
-            run.close()
+            try:
+                pump.close()
+            finally:
+                run.close()
 
     async def astream(self, input: Any, config: Any = None, **kwargs: Any) -> AsyncIterator[Any]:  # noqa: A002
         """See `stream`."""
         run = _Run(self, input, config, kwargs)
-        pump = AsyncPump(lambda: super(Wrapped, self).astream(input, config, **run.kwargs), run.scope)  # type: ignore[misc]
+        pump = AsyncPump(lambda: super(Wrapped, self).astream(input, config, **run.kwargs), run.engine, run.scope)  # type: ignore[misc]
         try:
             while True:
                 try:
-                    chunk = await pump.next(run.user_time())
+                    chunk = await pump.next()
                 except Exception as error:
                     for last in await run.end(error).achunks():
                         yield last
@@ -98,8 +100,10 @@ class Wrapped:
                 for wanted in run.modes.seen(chunk):
                     yield wanted
         finally:
-            await pump.close()
-            run.close()
+            try:
+                await pump.close()
+            finally:
+                run.close()
 
 
 class _Run:
@@ -111,7 +115,6 @@ class _Run:
         outer = self.engine.scopes.find()
         self.scope: Scope = outer or self.engine.scopes.new(bounded=True)
         self._owns_scope = outer is None
-        self._ends = self.engine.clock.monotonic() + self.engine.policy.timeouts.user
         self.modes = Modes(
             kwargs.get("stream_mode") or graph.stream_mode,
             subgraphs=bool(kwargs.get("subgraphs")),
@@ -119,11 +122,6 @@ class _Run:
         )
         control = Linked(kwargs.get("control"), self.engine.clock.monotonic, self.scope.deadline)
         self.kwargs = {**kwargs, "stream_mode": self.modes.asked, "control": control}
-
-    def user_time(self) -> float:
-        """Seconds the user tier leaves."""
-        left: float = self._ends - self.engine.clock.monotonic()
-        return max(0.0, left)
 
     def end(self, error: Exception) -> Ending:
         """Turn what ended the run into an answer; control flow and misuse pass."""

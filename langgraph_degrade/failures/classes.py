@@ -20,10 +20,12 @@ class Fault(NamedTuple):
     reason: str
     unsent: bool = False
     """The request certainly never reached the target."""
-    vague: bool = False
+    general: bool = False
     """Its cause knows better, where it has one."""
 
 
+TOOLS_OWN_WORDS: Final = Fault("business", "said by the tool", general=True)
+"""A class that says nothing: its text is what an MCP server answered, whatever went wrong there."""
 _ROOTS: Final[Mapping[str, str]] = {
     "httpx2": "httpx", "httpcore": "httpx", "httpcore2": "httpx", "h11": "httpx", "pydantic_core": "pydantic",
     "jsonschema_rs": "jsonschema", "simplejson": "json", "orjson": "json", "psycopg_pool": "psycopg",
@@ -46,7 +48,7 @@ _ROWS: Final[tuple[tuple[Fault, str], ...]] = (
         httpx.ReadTimeout requests.ReadTimeout urllib3.ReadTimeoutError aiohttp.SocketTimeoutError
         botocore.ReadTimeoutError"""),
     (Fault("timeout", "write timeout"), "httpx.WriteTimeout"),
-    (Fault("timeout", "timeout", vague=True), """
+    (Fault("timeout", "timeout", general=True), """
         openai.APITimeoutError openai.Timeout langchain.ModelTimeoutError requests.Timeout redis.TimeoutError
         elasticsearch.ConnectionTimeout elastic_transport.ConnectionTimeout"""),
     (Fault("timeout", "timeout"), """
@@ -63,9 +65,9 @@ _ROWS: Final[tuple[tuple[Fault, str], ...]] = (
     (Fault("connection", "tls", unsent=True), """
         ssl.SSLError requests.SSLError urllib3.SSLError aiohttp.ClientSSLError aiohttp.ClientConnectorSSLError
         aiohttp.ClientConnectorCertificateError aiohttp.ServerFingerprintMismatch"""),
-    (Fault("connection", "proxy", unsent=True, vague=True), """
+    (Fault("connection", "proxy", unsent=True, general=True), """
         httpx.ProxyError requests.ProxyError urllib3.ProxyError aiohttp.ClientProxyConnectionError"""),
-    (Fault("connection", "no connection", unsent=True, vague=True), """
+    (Fault("connection", "no connection", unsent=True, general=True), """
         httpx.ConnectError urllib3.NewConnectionError aiohttp.ClientConnectorError botocore.EndpointConnectionError
         anyio.ConnectionFailed psycopg.PoolClosed"""),
     (Fault("connection", "connection lost"), """
@@ -75,7 +77,7 @@ _ROWS: Final[tuple[tuple[Fault, str], ...]] = (
         anyio.BrokenResourceError anyio.ClosedResourceError anyio.EndOfStream anyio.IncompleteRead
         builtins.EOFError websockets.ConnectionClosed openai.WebSocketConnectionClosedError
         langgraph_degrade.IncompleteStream botocore.ConnectionClosedError"""),
-    (Fault("connection", "connection lost", vague=True), """
+    (Fault("connection", "connection lost", general=True), """
         httpx.NetworkError httpx.ReadError httpx.WriteError httpx.ProtocolError httpx.TransportError
         requests.ConnectionError requests.RetryError urllib3.MaxRetryError urllib3.ProtocolError urllib.URLError
         urllib.ContentTooShortError aiohttp.ClientConnectionError aiohttp.ClientPayloadError openai.APIConnectionError
@@ -93,7 +95,7 @@ _ROWS: Final[tuple[tuple[Fault, str], ...]] = (
         pydantic.ValidationError jsonschema.ValidationError langgraph_degrade.ToolSchemaError
         langchain.StructuredOutputValidationError langchain.MultipleStructuredOutputsError msgspec.ValidationError
         marshmallow.ValidationError openai.APIResponseValidationError"""),
-    (Fault("schema", "unusable answer", vague=True), """
+    (Fault("schema", "unusable answer", general=True), """
         langchain.OutputParserException openai.LengthFinishReasonError builtins.ValueError xml.ParseError
         yaml.YAMLError tomllib.TOMLDecodeError"""),
     # -- the target says no ----------------------------------------------------------------------------------
@@ -120,7 +122,7 @@ _ROWS: Final[tuple[tuple[Fault, str], ...]] = (
         httpx.TooManyRedirects requests.TooManyRedirects aiohttp.TooManyRedirects"""),
     (Fault("not_found", "not found"), "langchain.ModelNotFoundError openai.NotFoundError builtins.FileNotFoundError"),
     (Fault("business", "rule of the target"), "psycopg.IntegrityError pymysql.IntegrityError sqlite3.IntegrityError"),
-    (Fault("business", "said by the tool", vague=True), "langchain.ToolException"),
+    (TOOLS_OWN_WORDS, "langchain.ToolException"),
     # -- models ----------------------------------------------------------------------------------------------
     (Fault("context_overflow", "context window"), "langchain.ContextOverflowError openai.ContextWindowExceededError"),
     (Fault("content_filter", "content filter"), """

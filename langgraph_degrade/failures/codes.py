@@ -71,7 +71,10 @@ _STRONG: Final[Mapping[str, Kind]] = _codes(
     timeout="""
         timeout timed_out request_timeout request_timed_out deadline_exceeded gateway_timeout model_timeout
         upstream_timeout response_timeout InternalError.Timeout FailedOperation.RequestTimeout
-        channel:response_time_exceeded B0100 C0200 C0210 C0220 C0230 C0240 C0250
+        channel:response_time_exceeded ETIMEDOUT ESOCKETTIMEDOUT B0100 C0200 C0210 C0220 C0230 C0240 C0250
+    """,
+    connection="""
+        ECONNREFUSED ECONNRESET ECONNABORTED ENOTFOUND EAI_AGAIN EPIPE EHOSTUNREACH ENETUNREACH
     """,
     auth="""
         invalid_api_key incorrect_api_key api_key_invalid authentication authentication_failed unauthenticated

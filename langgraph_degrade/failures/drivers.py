@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from langgraph_degrade.failures import classes
@@ -53,7 +54,9 @@ _NEVER_CONNECTED_MYSQL: Final = frozenset({2002, 2003, 2005})
 
 def judge_driver(error: BaseException) -> Failure | None:
     """Name the kind by the driver's own code; None where the error has none we know."""
-    return _by_sqlstate(error) or _by_sqlite(error) or _by_mysql(error) or _by_errno(error)
+    failure = _by_sqlstate(error) or _by_sqlite(error) or _by_mysql(error) or _by_errno(error)
+    # The code is of one statement, and the call that ran it may have done something before.
+    return replace(failure, vague=not failure.unsent) if failure else None
 
 
 def _by_sqlstate(error: BaseException) -> Failure | None:

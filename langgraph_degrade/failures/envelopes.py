@@ -73,7 +73,7 @@ def _judged(body: Body, envelope: Envelope, terms: Terms, default: Kind) -> Fail
     """Judge by the code's own meaning where it has one, else by what the declaration leaves."""
     report = reports.read({**body, "code": body[envelope.code]})
     report = report._replace(message=_message(body, envelope) or report.message)
-    failure = judge(Evidence(report, default=default, label="envelope"), terms)
+    failure = judge(Evidence(report, default=default, label="envelope", declared=True), terms)
     return replace(failure, reason=_reason(body[envelope.code])) if failure.reason == "envelope" else failure
 
 

@@ -12,9 +12,9 @@ from itertools import islice
 from types import FrameType, TracebackType
 from typing import Final, NamedTuple, cast
 
-from langgraph_degrade.failures import answers, classes, envelopes, texts, wire
+from langgraph_degrade.failures import answers, classes, envelopes, strings, texts, wire
 from langgraph_degrade.failures.drivers import judge_driver
-from langgraph_degrade.failures.failure import ANSWERS, BLAMELESS, Failure
+from langgraph_degrade.failures.failure import ANSWERS, BLAMELESS, Failure, Kind
 from langgraph_degrade.failures.shapes import Body, attribute, is_object
 from langgraph_degrade.failures.terms import Terms
 from langgraph_degrade.failures.verdicts import Evidence, failed, judge
@@ -33,12 +33,15 @@ _ENCODERS: Final = frozenset(
     ("_get_request_payload", "_convert_message_to_dict", "_convert_input", "_format_messages", "bind_tools")
 )
 """… and the functions in them that prepare the request."""
+_REFUSALS: Final[frozenset[Kind]] = ANSWERS | {"rate_limit", "auth", "quota", "incompatible"}
+_OWN_REFUSALS: Final[frozenset[Kind]] = frozenset({"open", "shed", "budget"})
 _DECODING_ERRORS: Final = (TypeError, LookupError, AttributeError)
 
 
 class _Verdict(NamedTuple):
     failure: Failure
-    vague: bool = False
+    general: bool = False
+    """What it was raised from knows better."""
 
 
 def classify_exception(error: BaseException, terms: Terms) -> Failure | None:
@@ -56,7 +59,7 @@ def _judge_chain(error: BaseException, terms: Terms) -> Failure | None:
         if verdict is None:
             continue
         held = verdict.failure if held is None else _merged(held, verdict.failure)
-        if not verdict.vague:
+        if not verdict.general:
             break
     return held
 
@@ -78,8 +81,10 @@ def _links(error: BaseException) -> Iterator[BaseException]:
 
 def _merged(outer: Failure, inner: Failure) -> Failure:
     """Prefer what was wrapped, unless it says less; keep the outer words and what the outer one is sure of."""
+    if outer.kind == "unknown":
+        return inner
     if inner.kind in {"unknown", "business", "cancelled"} or (inner.kind in ANSWERS and outer.kind not in ANSWERS):
-        return outer
+        return replace(outer, vague=outer.vague or _is_open(inner))
     message = (outer.message or inner.message) if inner.kind in ANSWERS else ""
     return replace(inner, message=message, unsent=inner.unsent or outer.unsent)
 
@@ -94,17 +99,29 @@ def _judge_one(error: BaseException, terms: Terms) -> _Verdict | None:
         return _Verdict(envelopes.reported({"error": error.args[0]}, terms))  # `ChatOpenAI` raises it so (case S01)
     if _is_decoding_error(error):  # also of a model asked within a tool
         return _Verdict(failed("schema", "unusable answer"))
-    if type(error) is ValueError:
-        return _judge_value_error(error, terms)
-    return None if fault is None else _by_class(error, fault)
+    return _by_words(error, fault, terms) or (None if fault is None else _by_class(error, fault))
 
 
-def _judge_group(group: BaseExceptionGroup[BaseException], terms: Terms) -> _Verdict | None:
-    """Take the first member somebody is to blame for: the others were mostly cancelled because of it."""
-    found = [failure for one in group.exceptions if (failure := _judge_chain(one, terms))]
-    blamed = (failure for failure in found if failure.kind not in BLAMELESS)
-    failure = next(blamed, found[0] if found else None)
-    return _Verdict(failure) if failure else None
+def _judge_group(group: BaseExceptionGroup[BaseException], terms: Terms) -> _Verdict:
+    """Take the first member that leaves most open; only what holds for every member is certain of the whole."""
+    unnamed = Failure("unknown", vague=True)
+    found = [_judge_chain(one, terms) or replace(unnamed, reason=type(one).__name__) for one in group.exceptions]
+    failure = min(found, key=_closedness)
+    return _Verdict(replace(failure, unsent=all(one.unsent for one in found), vague=any(map(_is_open, found))))
+
+
+def _closedness(failure: Failure) -> int:
+    """Rank the members of a group: faults, what nobody can name, refusals, what they were cancelled with."""
+    if failure.kind in BLAMELESS:
+        return 3
+    if failure.unsent or failure.kind in _REFUSALS:
+        return 2
+    return 1 if failure.kind == "unknown" else 0
+
+
+def _is_open(failure: Failure) -> bool:
+    """Tell whether something may have been done before it failed so."""
+    return failure.vague or not (failure.unsent or failure.kind in _REFUSALS | _OWN_REFUSALS)
 
 
 def _answered(error: BaseException, fault: classes.Fault | None, terms: Terms) -> Failure | None:
@@ -131,11 +148,15 @@ def _error_body(error: BaseException) -> Body | None:
     return None
 
 
-def _judge_value_error(error: ValueError, terms: Terms) -> _Verdict:
+def _by_words(error: BaseException, fault: classes.Fault | None, terms: Terms) -> _Verdict | None:
     """A plain `ValueError` is a tool's way to say no, and a model client's way to say "what is this?"."""
+    if fault is classes.TOOLS_OWN_WORDS:
+        return _Verdict(strings.said(str(error), terms), general=True)
+    if type(error) is not ValueError:
+        return None
     if terms.source == "tool":
-        return _Verdict(failed("business", "said by the tool", message=str(error)), vague=True)
-    return _Verdict(failed("schema", "unusable answer"), vague=True)
+        return _Verdict(failed("business", "said by the tool", message=str(error)), general=True)
+    return _Verdict(failed("schema", "unusable answer"), general=True)
 
 
 def _is_decoding_error(error: BaseException) -> bool:
@@ -158,6 +179,8 @@ def _frames(traceback: TracebackType | None) -> Iterator[FrameType]:
 def _by_class(error: BaseException, fault: classes.Fault) -> _Verdict:
     path = getattr(error, "path", None) if "langgraph_degrade" in classes.roots(error) else None
     reason = f"{fault.reason} at {path[:80]}" if isinstance(path, str) else fault.reason
-    failure = failed(fault.kind, reason, message=str(error) if fault.kind == "business" else "", unsent=fault.unsent)
+    message = str(error) if fault.kind == "business" else ""
+    vague = not fault.unsent and fault.kind not in BLAMELESS
+    failure = failed(fault.kind, reason, message=message, unsent=fault.unsent, vague=vague)
     wait = wire.seconds(getattr(error, "retry_after", None), lambda: 0.0)
-    return _Verdict(replace(failure, retry_after=wait), fault.vague)
+    return _Verdict(replace(failure, retry_after=wait), fault.general)

@@ -64,5 +64,8 @@ class Failure:
     """For `context_overflow`: the window in tokens, where the target told it."""
     unsent: bool = False
     """The request certainly never reached the target (connection refused, DNS, pool timeout)."""
+    vague: bool = False
+    """The kind rests on words or on an exception's class alone, not on a status, a code or a declared rule: enough to
+    tell a reader, not enough to say of a write that it was not done."""
     cause: BaseException | None = field(default=None, compare=False, repr=False)
     """The original error, kept for `raise ... from` and for telemetry; never serialised."""

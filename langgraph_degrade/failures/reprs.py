@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Final
 
 from langgraph_degrade.failures import classes, reports, texts
@@ -20,7 +21,15 @@ _BODY: Final = r"(?s)\{.{1,4000}\}"
 
 
 def classify_repr(text: str, terms: Terms) -> Failure | None:
-    """Name the kind of an exception from its `repr`, or from a printed traceback; None for any other text."""
+    """Name the kind of an exception from its `repr`, or from a printed traceback; None for any other text.
+
+    A text proves nothing of a write: who wrote it may have caught the error after having done something.
+    """
+    failure = _classify(text, terms)
+    return replace(failure, vague=True, unsent=False) if failure else None
+
+
+def _classify(text: str, terms: Terms) -> Failure | None:
     if text.startswith(_TRACEBACK):
         found = re.match(_LAST_LINE, text.rstrip().rpartition("\n")[2])
         return _named(found[1], found[2] or "", terms) if found else failed("unknown", "traceback")
@@ -46,7 +55,8 @@ def _named(name: str, arguments: str, terms: Terms) -> Failure | None:
     fault = classes.fault_named(name)
     if fault is None:
         return failed("unknown", name)
-    return failed(fault.kind, fault.reason, message=message, unsent=fault.unsent)
+    kind = texts.kind_told(message) if fault == classes.TOOLS_OWN_WORDS else fault.kind
+    return failed(kind, fault.reason, message=message)
 
 
 def _answered(message: str, terms: Terms) -> Failure | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import Final
 
 from langgraph_degrade.failures import completions, contents, envelopes, reports, streams, texts
@@ -54,16 +55,32 @@ def classify_text(text: str, terms: Terms) -> Failure | None:
 
 
 def said(text: str, terms: Terms) -> Failure:
-    """Judge a text that is known to be an error: by the set phrases in it, else the target said no."""
+    """Judge a text that is known to be an error: by what is set in it, else the target said no.
+
+    The one rule for `Error: …`, a `ToolException` and a `ToolMessage` with the status error. Words never prove that
+    nothing was done: the failure is `vague`.
+    """
+    return replace(_said(text, terms), vague=True, unsent=False)
+
+
+def _said(text: str, terms: Terms) -> Failure:
     if re.match(_BAD_ARGUMENTS, text) or re.search(_NO_SUCH_TOOL, text[:200]):
         return failed("malformed_call", "invalid arguments")
-    rest = re.sub(_ERROR, "", text, count=1).removesuffix("\n Please fix your mistakes.")
-    if failure := classify_repr(rest, terms):
+    inner = texts.without_prefix(text)
+    rest = (re.sub(_ERROR, "", text, count=1) if inner is None else inner).removesuffix("\n Please fix your mistakes.")
+    if failure := classify_repr(rest, terms) or _structured(rest, terms):
         return failure
     status = texts.status_in(rest)
     # No status is believed in free text that would mean "no money": that is final (case P02).
     report = reports.Report(message=rest, status=None if status == 402 else status)
-    return judge(Evidence(report, default="business", label="error text"), terms)
+    return judge(Evidence(report, default=texts.kind_told(text), label="error text"), terms)
+
+
+def _structured(text: str, terms: Terms) -> Failure | None:
+    start = text[:64].lstrip("\ufeff \t\r\n")
+    if start.startswith("{"):
+        return _classify_json_text(text, terms)
+    return classify_markup(text, terms) if start.startswith("<") else None
 
 
 def classify_markup(text: str, terms: Terms) -> Failure | None:

@@ -27,20 +27,44 @@ _SURROGATE: Final = r"[\ud800-\udfff]"
 _PHRASES: Final[Mapping[Kind, str]] = {
     "timeout": r"""(?ix)^(?:the\ )?(?:request|read|connection|connect|gateway|upstream|operation|call|server)?\ ?(?:timed?[ -]?out)\.?$
         | \b(?:read|connect(?:ion)?|request|gateway|operation|query)\ timed\ out\b | \bdeadline\ exceeded\b
-        | \btimed\ out\ (?:after|while|waiting)\b | \b(?:Read|Connect|Pool|Write)Timeout(?:Error)?\b
-        | \b(?:read|connect)\ timeout\b | (?:请求|服务|接口|调用|连接|读取|系统|网络|响应)超时""",
-    "connection": r"""(?ix)\bconnection\ (?:refused|reset|aborted|closed|error|failed)\b | \bremote\ end\ closed\b
+        | \btimed\ out\ (?:after|while|waiting|contacting|connecting|calling|reaching|reading|talking|during)\b
+        | \btime-?out\ (?:contacting|connecting|calling|reaching|reading|waiting|talking|while|after|from|during|when
+            |occurred|exceeded|reached|expired|error)\b
+        | (?<!session)(?<!login)(?<!cart)(?<!order)(?<!reservation)\ timed\ out\W*$
+        | \b(?:Read|Connect|Pool|Write)Timeout(?:Error)?\b | \bE(?:SOCKET)?TIMEDOUT\b
+        | \b(?:read|connect|connection|request|response|gateway|upstream|network|socket|lock\ wait)\ time-?out\b
+        | (?<!订单|登录|登陆|会话)超时(?!未|关闭|取消|失效|过期|自动)""",
+    "connection": r"""(?ix)\bconnection\ (?:(?:was|is|has\ been|got|unexpectedly|forcibly)\ ){0,3}
+            (?:refused|reset|aborted|closed|error|failed|lost|dropped|broken|interrupted|terminated)\b
+        | \b(?:lost|dropped|broken)\ (?:the\ )?connection\b | \bremote\ end\ closed\b | \bbroken\ pipe\b
+        | \b(?:could\ not|cannot|can't|unable\ to|failed\ to)\ (?:connect|communicate|establish\ a\ connection)\b
         | \bmax\ retries\ exceeded\b | \bname\ or\ service\ not\ known\b | \bname\ resolution\b
         | \bfailed\ to\ establish\ a\ new\ connection\b | \bno\ route\ to\ host\b | \bserver\ disconnected\b
-        | \bE(?:CONNREFUSED|CONNRESET|NOTFOUND|HOSTUNREACH|PIPE)\b | \bsocket\ hang\ up\b | \bgetaddrinfo\b
-        | 连接(?:被拒绝|被重置|失败|断开|异常) | 无法连接 | 网络(?:异常|错误|不可达)""",
+        | \bE(?:CONNREFUSED|CONNRESET|CONNABORTED|NOTFOUND|HOSTUNREACH|NETUNREACH|PIPE|AI_AGAIN)\b
+        | \bserver\ has\ gone\ away\b | \bsocket\ hang\ up\b | \bgetaddrinfo\b
+        | 连接(?:已|被|意外|突然)?(?:拒绝|重置|失败|断开|中断|丢失|关闭|异常|错误) | (?:无法|不能)连接 | (?:断开|失去|丢失)连接
+        | 网络(?:连接)?(?:异常|错误|故障|中断|波动|抖动|不可达)""",
     "rate_limit": r"""(?ix)^\W*(?:too\ many\ requests|rate\ limit(?:ed|\ exceeded|\ reached)?)\W*(?:$|[.,;:，。])
-        | (?:请求|访问|调用|操作)(?:过于|太)频繁 | (?:频率|并发)(?:过高|超限|超出) | 触发限流""",
+        | (?:请求|访问|调用|操作)(?:过于|太|过)?频繁 | (?:频率|并发)(?:过高|超限|超出) | 限流""",
     "overloaded": r"""(?ix)^(?:the\ )?(?:system|server|service)\ (?:is\ )?(?:currently\ )?(?:busy|overloaded)\b
         | \bservice\ (?:is\ )?(?:temporarily\ )?unavailable\b | (?:系统|服务器?|网络)繁忙 | 服务暂?(?:时)?不可用""",
     "server_error": r"""(?ix)\binternal\ (?:server\ )?error\b | \b(?:database|db|backend|server|upstream)\ (?:is\ )?(?:down|unreachable)\b
         | \bbad\ gateway\b | (?:系统|服务器?|内部|后端)(?:内部)?(?:异常|错误|故障) | 数据库(?:异常|错误|故障)""",
+    "unknown": r"""(?ix)\b(?:outcome|result|status|state)\ (?:is\ |was\ )?(?:still\ )?(?:unknown|uncertain|unclear|undetermined)\b
+        | \bunknown\ (?:outcome|result|status|state|error)\b | \bpending\b | \bin[ -]progress\b
+        | \b(?:being\ processed|still\ processing)\b | ^processing\W*$
+        | (?:处理|受理|进行|确认|支付|退款)中(?!心|国|断|止|文) | (?:结果|状态|情况)(?:未知|不明|不详) | 未知(?:错误|异常|结果|状态|$)
+        | (?:结果|状态)?待确认""",
 }
+"""`unknown` is a text that says so itself: the outcome is still open."""
+_EXECUTING: Final = (
+    r"(?s)\s*(?:Error: )?Error executing tool [^\s:：]{1,200}(?: with kwargs .{0,2000}? with error)?\s*[:：]\s*"
+)
+"""What an MCP server, or a tool node, puts before the text of any exception; often nothing comes after it."""
+_NO: Final = (
+    r"(?i)\bnot found\b|\bno such\b|\bdoes(?: not|n't) exist\b|\bout of stock\b|\binsufficient\b|\balready\b|\bnot allowed\b"
+    r"|\bdeclined\b|\binvalid\b|不存在|未找到|找不到|不足|缺货|售罄|已(?:退款|支付|取消|关闭|发货|存在)|不支持|不允许"
+)
 _NO_MONEY: Final = (
     r"(?i)credit balance is too low|insufficient (?:account )?(?:balance|credits?|funds)|account balance|usage limit"
     r"|overdue|in arrears|billing|余额不足|欠费|额度(?:已)?(?:不足|用完|耗尽)"
@@ -49,6 +73,8 @@ _STATUS: Final = (
     r"(?i)\b([45]\d\d) (?:Client|Server) Error\b|\b(?:Client|Server) error '([45]\d\d)\b"
     r"|\b(?:HTTP(?: status| error)?(?: code)?|status(?:[ _]code)?|error code):? ?([45]\d\d)\b"
     r"|\btoo many ([45]\d\d) error responses\b"
+    r"|^\W{0,3}([45]\d\d)[\s:,-]{1,3}(?:Bad Request|Unauthorized|Forbidden|Not Found|Request Time-?out|Conflict"
+    r"|Unprocessable|Too Many Requests|Internal Server Error|Bad Gateway|Service Unavailable|Gateway Time-?out)\b"
 )
 
 
@@ -61,8 +87,22 @@ def clean(text: object) -> str:
 
 def phrase_kind(text: str) -> Kind | None:
     """Recognise the set phrases of an error text; None where it could mean anything."""
-    head = text[: 2 * LONGEST].strip()
-    return next((kind for kind, phrases in _PHRASES.items() if re.search(phrases, head)), None)
+    inner = without_prefix(text)
+    head = (text if inner is None else inner)[: 2 * LONGEST].strip()
+    found = next((kind for kind, phrases in _PHRASES.items() if re.search(phrases, head)), None)
+    # Behind the prefix any exception may have been: without a word we know, it is no "no" of the tool's.
+    return found if found or inner is None or re.search(_NO, head) else "unknown"
+
+
+def kind_told(text: str) -> Kind:
+    """Name the kind of a text that is known to be an error: other words are a "no", no words leave everything open."""
+    return phrase_kind(text) or ("business" if text.strip() else "unknown")
+
+
+def without_prefix(text: str) -> str | None:
+    """Return what stands behind `Error executing tool NAME:`; None where a text doesn't begin so."""
+    found = re.match(_EXECUTING, text)
+    return text[found.end() :] if found else None
 
 
 def says_no_money(text: str) -> bool:

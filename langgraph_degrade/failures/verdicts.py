@@ -34,26 +34,38 @@ class Evidence(NamedTuple):
     """The kind where nothing in the answer tells."""
     label: str = "error in the body"
     """What the reason says where there is no status."""
+    declared: bool = False
+    """`default` is what the target's declaration says, no guess."""
 
 
-def failed(kind: Kind, reason: str, *, message: str = "", unsent: bool = False) -> Failure:
+class _Basis(NamedTuple):
+    """A kind and what it rests on."""
+
+    kind: Kind
+    code: str = ""
+    vague: bool = False
+
+
+def failed(kind: Kind, reason: str, *, message: str = "", unsent: bool = False, vague: bool = False) -> Failure:
     """Make a failure; the one place that says which kinds are transient."""
     told = texts.clean(message) if kind in ANSWERS else ""
-    return Failure(kind, transient=kind in _TRANSIENT, reason=reason, message=told, unsent=unsent)
+    return Failure(kind, transient=kind in _TRANSIENT, reason=reason, message=told, unsent=unsent, vague=vague)
 
 
 def judge(evidence: Evidence, terms: Terms) -> Failure:
     """Name the kind of a failed answer, and read its wait, window and message."""
     report, status = evidence.report, _status(evidence)
-    kind, code = _kind(report, status, evidence, terms)
+    basis = _basis(report, status, evidence, terms)
+    kind = _refined(basis.kind, evidence, terms)
     return Failure(
         kind,
         transient=kind in _TRANSIENT,
         retry_after=_wait(kind, evidence, terms),
         status=status,
-        reason=_reason(status, code, evidence.label),
+        reason=_reason(status, basis.code, evidence.label),
         message=texts.clean(report.message) if kind in ANSWERS else "",
         limit=overflow.limit_in(report.message) if kind == "context_overflow" else None,
+        vague=basis.vague and status is None,
     )
 
 
@@ -62,34 +74,35 @@ def _status(evidence: Evidence) -> int | None:
     return inner if inner and (evidence.status is None or evidence.status in _GENERAL) else evidence.status
 
 
-def _kind(report: Report, status: int | None, evidence: Evidence, terms: Terms) -> tuple[Kind, str]:
-    kind, code = _coded(report)
-    if kind is None and status is not None:
-        kind = statuses.kind_of(status, terms.source)
-    if kind is None:
-        kind, code = _weakly_coded(report)
-    if kind is None:
-        kind = texts.phrase_kind(report.message) or evidence.default
-    return _refined(kind, evidence, terms), code
+def _basis(report: Report, status: int | None, evidence: Evidence, terms: Terms) -> _Basis:
+    if coded := _coded(report):
+        return coded
+    if status is not None:
+        return _Basis(statuses.kind_of(status, terms.source))
+    if coded := _weakly_coded(report):
+        return coded
+    if kind := texts.phrase_kind(report.message):
+        return _Basis(kind, vague=True)
+    return _Basis(evidence.default, vague=not evidence.declared)
 
 
-def _coded(report: Report) -> tuple[Kind | None, str]:
+def _coded(report: Report) -> _Basis | None:
     if report.vendor:
-        return report.vendor, report.number
+        return _Basis(report.vendor, report.number)
     for code in report.codes:
         if kind := codes.strong(code):
-            return kind, code
+            return _Basis(kind, code)
     for code in report.words:
         if (kind := codes.strong(code)) and kind != "quota":
-            return kind, code
-    return None, ""
+            return _Basis(kind, code, vague=True)
+    return None
 
 
-def _weakly_coded(report: Report) -> tuple[Kind | None, str]:
+def _weakly_coded(report: Report) -> _Basis | None:
     for code in (*report.codes, *report.words):
         if kind := codes.weak(code):
-            return kind, code
-    return None, ""
+            return _Basis(kind, code, vague=code not in report.codes)
+    return None
 
 
 def _refined(kind: Kind, evidence: Evidence, terms: Terms) -> Kind:

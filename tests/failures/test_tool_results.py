@@ -119,7 +119,7 @@ class TestEnvelopes:
             ({"ok": False, "error": "not_authed"}, "auth"),
             ({"ok": False, "error": "channel_not_found"}, "not_found"),
             ({"ok": False, "error_code": 429, "description": "Too Many Requests: retry after 30"}, "rate_limit"),
-            ({"status": "error", "message": "Unable to communicate with database"}, "business"),
+            ({"status": "error", "message": "Unable to communicate with database"}, "connection"),
             ({"status": "fail", "message": "A title is required", "data": None}, "business"),
             ({"status": "OVER_QUERY_LIMIT", "error_message": "x", "results": []}, "rate_limit"),
             ({"status": "REQUEST_DENIED", "error_message": "x", "results": []}, "auth"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 import sys
@@ -18,6 +19,7 @@ import httpx2
 import pytest
 import requests
 from langchain_core.messages import ToolMessage
+from langgraph.errors import GraphInterrupt
 from langgraph.types import Command, Send
 from pydantic import BaseModel
 
@@ -130,7 +132,10 @@ def test_a_message_no_model_could_be_sent_is_repaired() -> None:
     [
         ("Error: connection to stock service timed out", {"text_errors": {"timed out": "timeout"}}, "timeout"),
         ("order ids start with '#'", {"text_errors": {"ids start with": "business"}}, "business"),
-        ("something odd", {}, "unknown"),
+        ("something odd", {}, "business"),
+        ("Request timed out", {}, "timeout"),
+        ("Error executing tool pay: ", {}, "unknown"),
+        ("", {}, "unknown"),
     ],
 )
 def test_a_message_that_calls_itself_an_error_is_one(content: str, declared: Any, kind: str) -> None:
@@ -141,9 +146,36 @@ def test_a_message_that_calls_itself_an_error_is_one(content: str, declared: Any
     assert got.failure.kind == kind
 
 
-def test_an_error_nobody_can_name_keeps_its_authors_words() -> None:
+def test_an_error_nobody_can_name_keeps_its_authors_words_and_proves_nothing() -> None:
     failure = failure_of(ToolMessage("it\nbroke\x1b", tool_call_id="1", status="error"))
-    assert (failure.kind, failure.message) == ("unknown", "it broke")
+    assert (failure.kind, failure.message, failure.vague) == ("business", "it broke", True)
+
+
+@pytest.mark.row("F1")
+def test_a_declared_text_error_is_a_rule_and_not_vague() -> None:
+    assert not failure_of("order ids start with '#'", text_errors={"ids start with": "business"}).vague
+
+
+@pytest.mark.row("F1")
+@pytest.mark.row("F2")
+@pytest.mark.row("E4")
+@pytest.mark.parametrize("declared", [{}, {"schema": ORDER}, {"envelope": EnvelopePolicy()}])
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (TimeoutError("slow"), "timeout"),
+        (ConnectionRefusedError("no"), "connection"),
+        (ValueError("no such order"), "business"),
+        (RuntimeError("boom"), "unknown"),
+        (asyncio.CancelledError(), "cancelled"),
+        (GraphInterrupt(), "unknown"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_an_error_that_is_returned_is_no_value(error: BaseException, kind: str, declared: Any) -> None:
+    got = reading(error, **declared)
+    assert got.failure is not None
+    assert (got.failure.kind, got.shown, got.data) == (kind, None, None)
 
 
 # --- bad successes ---

@@ -104,6 +104,8 @@ def read(
     """
     expected = _Expected(classify, envelope, schema_validator, text_errors or {})
     try:
+        if isinstance(raw, BaseException):
+            return _read_error(raw, expected)
         if isinstance(raw, ToolMessage):
             return _read_message(raw, expected)
         return Reading(raw) if _is_control(raw) else _read_value(raw, expected)
@@ -119,16 +121,19 @@ def _is_control(raw: object) -> bool:
     return isinstance(raw, ToolOutputMixin)
 
 
+def _read_error(error: BaseException, expected: _Expected) -> Reading:
+    """An error that was returned is one that was raised; nobody gets to see it as a value."""
+    failure = expected.classify(error, envelope=None)
+    return Reading(None, failure=failure or Failure("unknown", reason=type(error).__name__, vague=True))
+
+
 def _read_message(message: ToolMessage, expected: _Expected) -> Reading:
     content, repairs = clean(message.content)
     value = message.model_copy(update={"content": content}) if repairs else message
     if message.status != "error":
         return Reading(value, content, repairs=tuple(repairs))
-    text = _text(content) or ""
-    failure = _text_failure(text, expected.text_errors) or expected.classify(text, envelope=None)
-    # Its author calls it an error and nothing tells which: `unknown`, with the author's words kept for the model.
-    own_words = Failure("unknown", reason="tool message with status error", message=one_line(text))
-    return Reading(value, failure=failure or own_words, repairs=tuple(repairs))
+    failure = _text_failure(value.text, expected.text_errors) or expected.classify(value, envelope=None)
+    return Reading(value, failure=failure, repairs=tuple(repairs))
 
 
 def _read_value(raw: object, expected: _Expected) -> Reading:

@@ -109,10 +109,10 @@ class Cell(Part):
     offline: Name | None = None
     """Name of the callable that computes an answer without the target."""
     verify: Name | None = None
+    """Name of a callable `(args, config) -> True | False | None`: was the write done? (spec E4)"""
     intent: tuple[Name, ...] = ()
     """Arguments that make two calls of a write the same wish, whatever else differs (a reworded note, say); all, if
     none is named."""
-    """Name of a callable `(args, config) -> True | False | None`: was the write done? (spec E4)"""
     refresh: Name | None = None
     """Name of the hook called once when the target says `auth` (spec F1)."""
     interruptible: Flag = True
@@ -125,7 +125,9 @@ class Cell(Part):
     capacity: Rate | None = None
     """What the target bears, in calls per second; ramps and quotas stay below it (spec B4, S1)."""
     max_abandoned: PositiveCount = 32
-    """Late calls left running at once; beyond them the target is refused ○."""
+    """Threads its sync calls may hold at once, those left to themselves included: more queue within their own time ○.
+
+    Of async calls only those left to themselves count. With as many hanging, the target is refused at once."""
     breakers: tuple[BreakerRule, ...] = (BreakerRule(),)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from langgraph_degrade.policy.rules import breakers, caches, rungs, times, writes
+from langgraph_degrade.policy.rules import breakers, caches, reserved, rungs, times, writes
 from langgraph_degrade.policy.rules.remark import Level, Remark
 
 RULES = (
@@ -16,6 +16,7 @@ RULES = (
     rungs.ladders,
     rungs.scenes,
     rungs.handoff,
+    reserved.reserved,
     breakers.volume,
     breakers.recovery,
 )

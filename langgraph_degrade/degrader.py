@@ -6,12 +6,14 @@ import random
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from langgraph_degrade.context import Event, Stage
 from langgraph_degrade.engine.clock import Clock, SystemClock
 from langgraph_degrade.engine.engine import Engine
 from langgraph_degrade.engine.scope import ACTIVE, QueryClass, Scope
+from langgraph_degrade.engine.steps import check_names
 from langgraph_degrade.policy import Policy
 from langgraph_degrade.store.memory import MemoryStore
 
@@ -59,6 +61,10 @@ class Degrader:
             rng: where chance comes from (pauses, ids).
             listeners: called with every event; their errors are logged and go no further.
         """
+        if policy is not None and not isinstance(policy, Policy):
+            raise TypeError("policy: a Policy is wanted; Policy.load(path) and Policy.model_validate(dict) make one")
+        if isinstance(store, str | bytes | PathLike):
+            raise TypeError("store: a store is wanted, not a path; SqliteStore(path) makes one")
         self.policy = policy or Policy()
         self._callables: dict[str, Callable[..., Any]] = {}
         self._engine = Engine(
@@ -119,6 +125,7 @@ class Degrader:
         """LangGraph's `ToolNode` whose calls degrade one by one: `builder.add_node("tools", degrader.tool_node([…]))`."""
         from langgraph_degrade.adapters.nodes import tool_node
 
+        self._check_names()
         return tool_node(self._engine, self._guard_tool, tools, **options)
 
     def node(
@@ -145,6 +152,7 @@ class Degrader:
         """For `create_agent`: `middleware=[degrader.middleware()]`. Put it first, so that it is the outermost."""
         from langgraph_degrade.adapters.middleware import DegradeMiddleware
 
+        self._check_names()
         return DegradeMiddleware(self._engine, self._guard_tool, name=name)
 
     def wrap(self, graph: G, *, answer: Callable[[Any], Any] | None = None) -> G:
@@ -157,9 +165,18 @@ class Degrader:
             answer: makes the state update that answers in the graph's stead, from its last known state; by default an
                 AI message is appended to `messages`.
         """
+        from langgraph.pregel import Pregel
+
         from langgraph_degrade.adapters.wrap import wrap
 
+        if not isinstance(graph, Pregel):
+            raise TypeError("wrap takes a compiled graph: builder.compile(), or what create_agent returns")
         return wrap(self._engine, graph, answer)
+
+    def _check_names(self) -> None:
+        """Raise `PolicyError` now, not at some customer's first call, where a tool's policy names what nobody registered."""
+        for name in self.policy.tools:
+            check_names(f"tool:{name}", self.policy.target(f"tool:{name}"), self._callables)
 
     def breaker(self, target: str) -> CircuitBreaker:
         """The breaker of a target as a `pybreaker.CircuitBreaker`: its state, your listeners, your storage.
@@ -171,7 +188,8 @@ class Degrader:
             >>> Degrader().breaker("tool:get_stock").current_state
             'closed'
         """
-        return self._engine.breaker(target)
+        name = f"tool:{target}" if target in self.policy.tools and target not in self.policy.targets else target
+        return self._engine.breaker(name)
 
     def close(self) -> None:
         """End the threads that listeners and shared storages run on. Calls still work afterwards."""

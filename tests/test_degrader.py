@@ -9,7 +9,7 @@ from typing import Any
 import pybreaker
 import pytest
 
-from langgraph_degrade import CircuitOpen, DegradeError, Degrader, Policy
+from langgraph_degrade import CircuitOpen, DegradeError, Degrader, Policy, PolicyError
 from langgraph_degrade.testing import FakeClock
 
 RULE = {"consecutive": 3, "min_calls": 3, "open_for": "30s"}
@@ -101,3 +101,24 @@ def test_it_is_a_context_manager_in_both_colours(clock: FakeClock) -> None:
     assert asyncio.run(story()) == 1
     with Degrader(clock=clock) as degrader:
         assert degrader.guard("shop")(lambda: 2)() == 2
+
+
+def test_what_cannot_work_is_said_when_it_is_made(clock: FakeClock) -> None:
+    from langgraph.graph import StateGraph
+
+    from tests.adapters.graphs import State
+
+    with pytest.raises(TypeError, match=r"Policy\.load"):
+        Degrader("degrade.yaml")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="SqliteStore"):
+        Degrader(store="claims.db")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="compiled"):
+        Degrader(clock=clock).wrap(StateGraph(State))
+    policy = Policy.model_validate({"tools": {"pay": {"effect": "write", "verify": "find_payment"}}})
+    with pytest.raises(PolicyError, match="find_payment"):
+        Degrader(policy, clock=clock).middleware()
+
+
+def test_a_tools_breaker_is_found_by_the_tools_name(clock: FakeClock) -> None:
+    degrader = Degrader(Policy.model_validate({"tools": {"look": {"effect": "read"}}}), clock=clock)
+    assert degrader.breaker("look") is degrader.breaker("tool:look")

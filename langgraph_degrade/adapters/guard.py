@@ -25,7 +25,7 @@ def guarded(
     """`fn` behind the engine: same signature, same colour; what is left when nothing works is raised."""
     is_async = is_async_callable(fn)
     refuse_generators(fn)
-    check_names(target, callables)
+    check_names(target.name, target.policy, callables)
     steps = [
         *policy_steps(engine, target, fn, callables, is_async=is_async),
         *fallback_steps(engine, target, fallbacks, is_async=is_async),

@@ -35,4 +35,8 @@ async def read_back(errand: Errand) -> bool | None:
     if verify is None:
         return None
     seen = await run_hook(errand, partial(verify, dict(errand.call.named), ambient.config()))
-    return seen if isinstance(seen, bool) else None
+    if seen is None or isinstance(seen, bool):
+        return seen
+    name = errand.plan.target.name
+    log.warning("verify of %s gave %s; only True, False and None say something", name, type(seen).__name__)
+    return None

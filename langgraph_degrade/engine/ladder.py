@@ -85,6 +85,7 @@ class _Descent:
         self._first = first[2] or self._first
         self._fail(first, self._target)
         if self._is_no:
+            bury(self._errand)
             return self._outcome("rejected")
         outcome = await self._try_again() or await self._look()
         if outcome is not None:
@@ -137,6 +138,7 @@ class _Descent:
         seen = await read_back(self._errand)
         if seen is True:
             self._record(None, "verified")
+            bury(self._errand)
             return self._outcome("ok", source="verified")
         if seen is False and not self._may_run:
             self._maybe_done = False
@@ -156,7 +158,7 @@ class _Descent:
         key, cache = self._call.key, self._target.cache
         hit = cache.get(key, self._ground.now()) if cache is not None and key is not None else None
         if hit is None:
-            self._notes.append("no last good value")
+            self._notes.append("no last good value" if key is not None else "nobody to keep a last good value for")
             return None
         if not self._scope.reach(self._target.stage, step.direction):
             return self._hand_off()

@@ -11,19 +11,18 @@ from langgraph_degrade.errors import PolicyError
 if TYPE_CHECKING:
     from langgraph_degrade.engine.engine import Engine
     from langgraph_degrade.engine.target import Target
-    from langgraph_degrade.policy import ParamsPolicy
+    from langgraph_degrade.policy import ParamsPolicy, TargetPolicy
 
 Callables = Mapping[str, Callable[..., Any]]
 
 
-def check_names(target: Target, callables: Callables) -> None:
+def check_names(target: str, policy: TargetPolicy, callables: Callables) -> None:
     """Raise `PolicyError` where the policy names a callable that nobody registered."""
-    policy = target.policy
     wanted = [policy.verify, policy.refresh, policy.offline, *policy.endpoints[1:]]
     missing = [name for name in wanted if name and name not in callables]
     if missing:
         raise PolicyError(
-            f"{target.name}: the policy names {', '.join(missing)}, which nobody registered; "
+            f"{target}: the policy names {', '.join(missing)}, which nobody registered; "
             f"call degrader.register({missing[0]}=...) before making the adapter"
         )
 

@@ -60,9 +60,26 @@ async def write(errand: Errand, ledger: Ledger) -> Outcome:
     if claim.state == "done" and errand.plan.target.policy.effect == "write":
         bury(errand)
         return Outcome("ok", claim.result, claim.result, source="replay")
-    if claim.state in ("unknown", "late"):
+    if claim.state in {"unknown", "late"}:
         return await _sent_before(errand, ledger, claimed)
+    doubt = await ledger.in_doubt_since(errand)
+    if doubt is not None:
+        settled = await _look_first(errand, ledger, claimed, doubt)
+        if settled is not None:
+            return settled
     return await _send(errand, ledger, claimed)
+
+
+async def _look_first(errand: Errand, ledger: Ledger, claimed: Claimed, doubt: str) -> Outcome | None:
+    """The same was asked in an earlier turn and nobody knows what came of it: look before sending it again.
+
+    None: it is known not to have been done, or doing it twice does no harm.
+    """
+    seen = await read_back(errand)
+    if seen is False or (seen is None and errand.plan.target.policy.idempotent):
+        return None
+    await ledger.settle(errand, claimed, "done" if seen else "failed")
+    return await _told(errand, ledger, seen=bool(seen), reason=f"same write sent in turn {doubt}, outcome unknown")
 
 
 async def _send(errand: Errand, ledger: Ledger, claimed: Claimed) -> Outcome:
@@ -98,30 +115,36 @@ async def _leave_off(errand: Errand, ledger: Ledger, claimed: Claimed) -> None:
 async def _sent_before(errand: Errand, ledger: Ledger, claimed: Claimed) -> Outcome:
     """The same write was sent before, and whoever asked knows no outcome: say it if there is one by now, and send nothing."""
     came_late = claimed.claim.state == "late"
-    seen = came_late or await read_back(errand)
+    seen = came_late or bool(await read_back(errand))
+    result = claimed.claim.result
+    if seen:
+        await ledger.settle(errand, claimed, "done", result)
+    reason = f"same write sent before, {'reply came late' if came_late else 'outcome unknown'}"
+    return await _told(errand, ledger, seen=seen, reason=reason, result=result)
+
+
+async def _told(errand: Errand, ledger: Ledger, *, seen: bool, reason: str, result: Any = None) -> Outcome:
+    """Answer for a write that was sent before: done, or still nobody knows."""
     scope, target, at = errand.scope, errand.plan.target, errand.ground.wall()
-    outcome = "reply came late" if came_late else "outcome unknown"
-    failure = Failure("unknown", reason=f"same write sent before, {outcome}", unsent=True)
+    failure = Failure("unknown", reason=reason, unsent=True)
     event = Event(
         id=scope.next_id(),
         target=target.name,
         stage=target.stage,
         scene=target.policy.scene,
         kind="unknown",
-        reason=failure.reason,
+        reason=reason,
         outcome="verified" if seen else "unknown",
         at=at,
     )
     scope.record(event, () if seen else ("write_unknown",))
-    if seen:
-        bury(errand)
-        result = claimed.claim.result
-        await ledger.settle(errand, claimed, "done", result)
-        done = Outcome("ok", result, result, source="verified", failure=failure)
-        await ledger.note(errand, done)
-        return done
-    scope.leave(target, errand.call, is_unknown=True, at=at)
-    return Outcome("unknown", failure=failure, source="already_sent")
+    if not seen:
+        scope.leave(target, errand.call, is_unknown=True, at=at)
+        return Outcome("unknown", failure=failure, source="already_sent")
+    bury(errand)
+    done = Outcome("ok", result, result, source="verified", failure=failure)
+    await ledger.note(errand, done)
+    return done
 
 
 def _came_late(errand: Errand, claimed: Claimed, data: Any, failure: Failure | None) -> None:
@@ -193,6 +216,22 @@ class Ledger:
         else:
             self._in_doubt.discard(claimed.claim.key.intent)
         return claim
+
+    async def in_doubt_since(self, errand: Errand) -> str | None:
+        """The earlier turn in which the same write was left in doubt; None where it was not.
+
+        Only for what is declared a write: anything else would be refused for the rest of the conversation.
+        """
+        target, scope = errand.plan.target, errand.scope
+        if target.policy.effect != "write":
+            return None
+        name = item_id(target.name, target.intent(errand.call))
+        kept = await self._ask(errand, self._store, lambda store: store.unfinished(scope.thread))
+        items = [item for item in (*scope.context.unfinished, *kept) if item.get("id") == name]
+        earlier = [
+            item for item in items if item.get("state") == "unknown" and item.get("turn") != scope.context.turn[1]
+        ]
+        return str(earlier[0].get("turn")) if earlier else None
 
     async def note(self, errand: Errand, outcome: Outcome) -> None:
         """Keep the list of what is unfinished: an item for what was left, none for what is done now."""

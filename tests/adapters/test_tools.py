@@ -152,8 +152,12 @@ def test_a_write_of_unknown_outcome_is_not_sent_again_in_its_turn(
     assert (first.status, ToolResult.of(again).status) == ("unknown", "unknown")  # type: ignore[union-attr]
     assert len(case.script.calls) == 1
     assert "not" in str(again.content)
-    with case.degrader.scope(thread="t"):  # a later turn: the customer wants it, knowing what is known
-        assert ToolResult.of(case.message(refund, "c3", sku="SO-1")).status == "ok"  # type: ignore[union-attr]
+    with case.degrader.scope(thread="t"):  # a later turn: still nobody knows, and nobody looked
+        again = case.message(refund, "c3", sku="SO-1")
+        assert ToolResult.of(again).status == "unknown"  # type: ignore[union-attr]
+    assert len(case.script.calls) == 1
+    with case.degrader.scope(thread="t"):  # another order is another wish
+        assert ToolResult.of(case.message(refund, "c4", sku="SO-2")).status == "ok"  # type: ignore[union-attr]
 
 
 @pytest.mark.row("E4")
@@ -334,7 +338,7 @@ def test_a_tool_with_an_artifact_keeps_it(both: Both, clock: FakeClock) -> None:
 
 
 def test_a_tools_own_error_words_are_kept(both: Both, clock: FakeClock) -> None:
-    case = Fixture(both, clock)
+    case = Fixture(both, clock, {"get_stock": {"effect": "read"}})
     stock = case.tool("get_stock", ToolException("ask for the sku"), handle_tool_error=True)
     message = case.message(stock, sku="A")
     assert (message.content, message.status) == ("ask for the sku", "error")
@@ -402,3 +406,31 @@ def test_a_reworded_note_does_not_make_it_another_write(both: Both, clock: FakeC
         assert ToolResult.of(case.message(refund, "c2", sku="SO-1", detail=True)).status == "unknown"  # type: ignore[union-attr]
         assert len(scope.context.unfinished) == 1
     assert len(case.script.calls) == 1
+
+
+@pytest.mark.row("E4")
+@pytest.mark.case("case-W01")
+@pytest.mark.parametrize(("seen", "status", "sent"), [(True, "ok", 1), (False, "ok", 2), (None, "unknown", 1)])
+def test_please_try_again_in_a_later_turn_looks_first(
+    both: Both, clock: FakeClock, seen: bool | None, status: str, sent: int
+) -> None:
+    case = Fixture(both, clock, {"refund": {"effect": "write", "timeout": "3s", "verify": "look"}})
+    answers = iter([None, seen])
+    case.degrader.register(look=lambda args, config: next(answers))
+    refund = case.tool("refund", ConnectionResetError(), "done")
+    with case.degrader.scope(thread="t"):
+        case.message(refund, "c1", sku="SO-1")
+    with case.degrader.scope(thread="t") as scope:
+        assert ToolResult.of(case.message(refund, "c2", sku="SO-1")).status == status  # type: ignore[union-attr]
+        assert bool(scope.context.unfinished) == (status == "unknown")
+    assert len(case.script.calls) == sent
+
+
+@pytest.mark.row("E4")
+def test_an_intentional_second_write_in_a_later_turn_goes_through(both: Both, clock: FakeClock) -> None:
+    case = Fixture(both, clock, {"refund": {"effect": "write", "timeout": "3s"}})
+    refund = case.tool("refund", "one", "two")
+    for call_id in ("c1", "c2"):
+        with case.degrader.scope(thread="t"):
+            assert ToolResult.of(case.message(refund, call_id, sku="SO-1")).status == "ok"  # type: ignore[union-attr]
+    assert len(case.script.calls) == 2

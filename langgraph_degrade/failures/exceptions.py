@@ -33,7 +33,7 @@ _ENCODERS: Final = frozenset(
     ("_get_request_payload", "_convert_message_to_dict", "_convert_input", "_format_messages", "bind_tools")
 )
 """… and the functions in them that prepare the request."""
-_REFUSALS: Final[frozenset[Kind]] = ANSWERS | {"rate_limit", "auth", "quota", "incompatible"}
+_REFUSALS: Final[frozenset[Kind]] = ANSWERS | frozenset[Kind](("rate_limit", "auth", "quota", "incompatible"))
 _OWN_REFUSALS: Final[frozenset[Kind]] = frozenset({"open", "shed", "budget"})
 _DECODING_ERRORS: Final = (TypeError, LookupError, AttributeError)
 

@@ -51,7 +51,7 @@ _PHRASES: Final[Mapping[Kind, str]] = {
     "server_error": r"""(?ix)\binternal\ (?:server\ )?error\b | \b(?:database|db|backend|server|upstream)\ (?:is\ )?(?:down|unreachable)\b
         | \bbad\ gateway\b | (?:系统|服务器?|内部|后端)(?:内部)?(?:异常|错误|故障) | 数据库(?:异常|错误|故障)""",
     "unknown": r"""(?ix)\b(?:outcome|result|status|state)\ (?:is\ |was\ )?(?:still\ )?(?:unknown|uncertain|unclear|undetermined)\b
-        | \bunknown\ (?:outcome|result|status|state|error)\b | \bpending\b | \bin[ -]progress\b
+        | \bunknown\ (?:outcome|result|status|state|error)\b | \bpending\b(?!.*\b(?:cannot|can't|must|not\ allowed)\b) | \bin[ -]progress\b
         | \b(?:being\ processed|still\ processing)\b | ^processing\W*$
         | (?:处理|受理|进行|确认|支付|退款)中(?!心|国|断|止|文) | (?:结果|状态|情况)(?:未知|不明|不详) | 未知(?:错误|异常|结果|状态|$)
         | (?:结果|状态)?待确认""",

@@ -7,6 +7,7 @@ import sqlite3
 from typing import Any
 
 import httpx
+import httpx2
 import psycopg
 import pytest
 from langchain_core.messages import ToolMessage
@@ -81,6 +82,7 @@ TEXTS: list[tuple[str, Kind]] = [
     ("ask for the sku", "business"),
     ("订单超时未支付，已关闭", "business"),
     ("Your session timed out", "business"),
+    ("pending orders cannot be refunded", "business"),
 ]
 
 
@@ -89,7 +91,9 @@ TEXTS: list[tuple[str, Kind]] = [
 def test_an_error_text_means_the_same_whoever_brings_it_and_proves_nothing(text: str, kind: Kind):
     brought = [ToolException(text), ToolMessage(text, tool_call_id="1", status="error")]
     if text and not text.startswith("{"):
-        brought += [f"Error: {text}", f"Error: {ToolException(text)!r}\n Please fix your mistakes."]
+        brought.append(f"Error: {text}")
+    if text and not text.startswith("{") and "(" not in text:  # the repr of a repr is not looked into
+        brought.append(f"Error: {ToolException(text)!r}\n Please fix your mistakes.")
     told = {(failure.kind, failure.vague, failure.unsent) for failure in map(failure_of, brought)}
     assert told == {(kind, True, False)}
 
@@ -139,7 +143,7 @@ VAGUE: list[object] = [
     psycopg.errors.UniqueViolation("x"),
     psycopg.ProgrammingError("x"),
     psycopg.DataError("x"),
-    APIConnectionError(request=REQUEST),
+    APIConnectionError(request=httpx2.Request("POST", "http://m.test")),
     {"success": False, "message": "库存不足"},
     {"code": 1, "msg": "订单不存在", "data": None},
     {"error": "not_authed", "ok": False},
@@ -170,7 +174,7 @@ CERTAIN: list[object] = [
     answered(409),
     answered(429),
     over(ToolException("Error executing tool pay: x"), answered(403)),
-    RateLimitError("x", response=httpx.Response(429, request=REQUEST), body=None),
+    RateLimitError("x", response=httpx2.Response(429, request=httpx2.Request("POST", "http://m.test")), body=None),
     ValueError("no such order"),
     ConnectionRefusedError("x"),
     httpx.ConnectTimeout("x"),

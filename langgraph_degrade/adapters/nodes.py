@@ -1,21 +1,39 @@
-"""Nodes of hand-built graphs: `degrader.node` and `degrader.tool_node`."""
+"""Nodes of hand-built graphs: `degrader.node` and `degrader.tool_node`.
+
+A node's return value is a state update, never judged: `{"error": "needs an order id"}` says something about the user's
+request, not about the node. Only what it raises is a failure, whatever kind it is.
+
+Whether a graph has a `degrade` key can't be seen from a node: a `Send` payload or an input schema of its own leaves it
+out. The context is written all the same: LangGraph drops keys that a graph does not declare. (Where the whole state is
+one bare dict, `StateGraph(dict)`, it stands in that dict.) Which turn it is can't be seen from a `Send` payload either:
+where a graph has `messages`, some guarded node that sees them has to come first, or the turn counts as one of its own.
+
+With nothing left an answer node speaks through `messages`. A graph that keeps its answer elsewhere gives it a last
+fallback that writes there (`fallbacks=[short_answer, lambda state: {"answer": SORRY}]`): else its state stays as it
+was, the context tells what is missing, and a line in the log says so.
+"""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import Runnable, RunnableLambda
 from langchain_core.tools import BaseTool
 from langgraph.prebuilt.tool_node import ToolNode
+from langgraph.types import Command
 
 from langgraph_degrade.adapters.guard import fallback_steps, refuse_generators
-from langgraph_degrade.adapters.tool_calls import ToolCalls, enter, keeps_context, with_context
+from langgraph_degrade.adapters.injected import Node, suited
+from langgraph_degrade.adapters.tool_calls import ToolCalls, enter
 from langgraph_degrade.engine.plan import Call, Outcome, Plan, is_async_callable
 from langgraph_degrade.stages.closing import closing
 from langgraph_degrade.stages.messages import messages_of
+from langgraph_degrade.stages.tools.reading import Reading
 
 if TYPE_CHECKING:
     from langgraph_degrade.adapters.tools import ToolGuard
@@ -23,7 +41,9 @@ if TYPE_CHECKING:
     from langgraph_degrade.engine.scope import Scope
     from langgraph_degrade.engine.target import Target
 
-Node = Callable[..., Any]
+log = logging.getLogger("langgraph_degrade")
+
+State = dict[str, Any]
 
 
 def tool_node(
@@ -73,10 +93,16 @@ class _Node:
     def __init__(self, engine: Engine, fn: Node, target: Target, fallbacks: Sequence[Node], *, is_async: bool) -> None:
         self._engine = engine
         self._target = target
-        steps = fallback_steps(
-            self._engine, target, [_plain(step, is_async=is_async) for step in fallbacks], is_async=is_async
+        plain = [_plain(step, is_async=is_async) for step in fallbacks]
+        steps = fallback_steps(engine, target, plain, is_async=is_async)
+        self._plan = Plan(
+            target=target,
+            fn=fn,
+            is_async=is_async,
+            steps=[replace(step, fn=suited(step.fn, fn)) for step in steps if step.fn is not None],
+            reader=Reading,
+            heeds_no=False,
         )
-        self._plan = Plan(target=target, fn=fn, is_async=is_async, steps=steps)
 
     def call(self, state: Any, *args: Any, **kwargs: Any) -> Any:
         scope, mark = self._enter(state)
@@ -92,28 +118,49 @@ class _Node:
 
     @staticmethod
     def _call(state: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
-        call = Call((state, *args), kwargs, _unnamed)
-        call.is_cacheable = False  # it hangs on the whole state
-        return call
+        return Call((state, *args), kwargs, _unnamed)
 
     def _leave(self, state: Any, scope: Scope | None, mark: int, outcome: Outcome) -> Any:
+        if scope is None:
+            return outcome.value if outcome.has_value else {}
         value = outcome.value if outcome.has_value else self._nothing(state, scope)
-        if scope is None or scope.revision == mark or not keeps_context(state):
+        if scope.revision == mark or _is_conversation(state):
             return value
-        if value is None or isinstance(value, dict):
-            return {**(value or {}), "degrade": scope.context.plain()}
-        return with_context(value, scope)
+        return written(value, {"degrade": scope.context.plain()})
 
-    def _nothing(self, state: Any, scope: Scope | None) -> dict[str, Any]:
+    def _nothing(self, state: Any, scope: Scope) -> Any:
         """No rung had a value: the state stays as it is; an answer stage says so honestly."""
-        if self._target.stage != "answer" or scope is None:
-            return {}
+        if self._target.stage != "answer":
+            return Command()
         texts = self._engine.policy.texts
         words = closing("answer.crash", messages_of(state), scope.context, self._engine.language(), texts)
-        return {"messages": [AIMessage(words, response_metadata={"degraded": True})]}
+        answer = [AIMessage(words, response_metadata={"degraded": True})]
+        if _is_conversation(state):
+            return answer
+        if not ("messages" in state if isinstance(state, Mapping) else hasattr(state, "messages")):
+            log.error("%s: no `messages` to answer in; a last fallback can write the answer", self._target.name)
+        return Command(update={"messages": answer})
 
 
-def _unnamed(*_: Any, **__: Any) -> dict[str, Any]:
+def written(value: Any, change: State) -> Any:
+    """A node's update `value` that writes `change` too, whatever form it has: nothing of it is lost."""
+    if value is None or isinstance(value, dict):
+        return {**(value or {}), **change}
+    if isinstance(value, Command) and (value.update is None or isinstance(value.update, dict)):
+        return replace(value, update={**(value.update or {}), **change})
+    if isinstance(value, Command) and isinstance(value.update, list | tuple):
+        return replace(value, update=[*value.update, *change.items()])
+    items = cast("Sequence[Any]", value) if isinstance(value, list | tuple) else ()
+    several = any(isinstance(item, Command) for item in items)
+    return [*(items if several else (value,)), Command(update=change)]
+
+
+def _is_conversation(state: Any) -> bool:
+    """The graph's whole state is a list of messages: there is no key to write to."""
+    return isinstance(state, list) and all(isinstance(item, BaseMessage) for item in cast("list[object]", state))
+
+
+def _unnamed(*_: Any, **__: Any) -> State:
     """A node's arguments are the graph's, not a wish of the user's."""
     return {}
 

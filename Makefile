@@ -30,7 +30,10 @@ format: $(VENV)/lint.stamp  ## put the code into shape
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
-bench: $(VENV)/test.stamp  ## what the success path costs, against the budgets
+bench: $(VENV)/test.stamp  ## every measurement: budgets, hanging tools, the real shop, the demo's days
+	$(BIN)/python -m benchmarks.hanging
+	$(BIN)/python -m benchmarks.retail
+	$(BIN)/python -m benchmarks.demo
 	$(BIN)/python -m benchmarks.overhead $(ARGS)
 
 package: $(VENV)/test.stamp  ## build the wheel; import it from an environment without any extra

@@ -11,7 +11,8 @@ from langchain_core.messages import ToolMessage
 from langgraph.types import Command
 
 from langgraph_degrade.adapters.results import attach
-from langgraph_degrade.adapters.tools import ROUND, AsyncOnly
+from langgraph_degrade.adapters.tool_guard import MADE, AsyncOnly, Made
+from langgraph_degrade.adapters.tools import target_of
 from langgraph_degrade.context import Event, turn_of
 from langgraph_degrade.engine import ambient
 from langgraph_degrade.engine.ladder import FLAGS
@@ -62,22 +63,22 @@ class _One:
         self._key = calls.messages_key
         self._state = request.state
         self._call = request.tool_call
-        self._is_offered = request.tool is not None
         self.scope = enter(calls.engine, request.state, self._key)
         self._mark = self.scope.revision if self.scope else 0
-        self.request = request if request.tool is None else request.override(tool=calls.guard(request.tool))
+        self._guarded = None if request.tool is None else calls.guard(request.tool)
+        self.request = request if self._guarded is None else request.override(tool=self._guarded)
+        id = request.tool_call["id"]
+        self._made = Made(id, maker_of(messages_of(request.state, self._key), id))
         self.result: Any = None
 
     def __enter__(self) -> Self:
-        id = self._call["id"]
-        maker = maker_of(messages_of(self._state, self._key), id)
-        self._token = ROUND.set((id, maker) if id and maker else None)
+        self._token = MADE.set(self._made)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool:
-        ROUND.reset(self._token)
+        MADE.reset(self._token)
         if not isinstance(error, Exception) or isinstance(error, AsyncOnly) or ambient.is_control_flow(error):
             return False
         # Not the tool's own failure (the engine has those): something around it, or a tool another middleware brought.
@@ -85,10 +86,11 @@ class _One:
             "tool call %s failed outside its tool: %s\n%s", self._call["name"], type(error).__name__, frames(error)
         )
         failure = classify(error) or Failure("unknown", reason=type(error).__name__, cause=error)
-        words = text("repaired.failed", self._engine.language(), self._engine.policy.texts)
-        message = ToolMessage(words, name=self._call["name"], tool_call_id=self._call["id"], status="error")
-        self.result = attach(message, self._lost(failure))
-        self._note(failure)
+        outcome = self._lost(failure)
+        words = text(_words(outcome, self._target), self._engine.language(), self._engine.policy.texts)
+        message = ToolMessage(words, name=self._call["name"], tool_call_id=self._call["id"])
+        self.result = attach(message, outcome)
+        self._note(outcome, failure)
         return True
 
     def update(self) -> Any:
@@ -100,19 +102,29 @@ class _One:
 
     @property
     def _target(self) -> Target:
+        if self._guarded is not None:
+            return target_of(self._guarded)
         return self._engine.target(f"tool:{self._call['name']}")
 
     def _lost(self, failure: Failure) -> Outcome:
-        """Nobody knows what the call did, if it was one that does anything."""
-        return Outcome("unavailable" if self._target.is_read else "unknown", failure=failure)
+        """What is left to say without the answer, which whoever raised may have meant to hold back."""
+        known = self._made.outcome
+        if self._target.is_read:
+            return Outcome("unavailable", failure=failure)
+        if known is None or known.status == "unknown":
+            return Outcome("unknown", failure=failure)
+        if known.status == "ok":
+            return Outcome("ok", failure=failure, source="verified")
+        return Outcome("unavailable", failure=failure)
 
-    def _note(self, failure: Failure) -> None:
+    def _note(self, outcome: Outcome, failure: Failure) -> None:
         """Write down what the engine never saw."""
         scope, target, at = self.scope, self._target, self._engine.clock.time()
         if scope is None:
             return
-        scope.reach(target.stage, "function")
-        status = self._lost(failure).status
+        is_lost = outcome.status != "ok"
+        if is_lost:
+            scope.reach(target.stage, "function")
         event = Event(
             id=scope.next_id(),
             target=target.name,
@@ -121,23 +133,33 @@ class _One:
             kind=failure.kind,
             reason=failure.reason or failure.kind,
             status=failure.status,
-            direction="function",
-            outcome=status,
+            direction="function" if is_lost else None,
+            outcome=outcome.status if is_lost else "verified",
             at=at,
         )
-        scope.record(event, (FLAGS[status],))
-        scope.leave(target, Call((), self._call["args"]), is_unknown=status == "unknown", at=at)
+        scope.record(event, (FLAGS[outcome.status],) if is_lost else ())
+        if is_lost:
+            call = self._made.call or Call((), self._call["args"])
+            scope.leave(target, call, is_unknown=outcome.status == "unknown", at=at)
 
     def _say_what_it_is(self) -> None:
         """Error messages of others carry a typed result too (spec E1): no offered tool was meant, or nobody knows."""
         message = self.result
         if not isinstance(message, ToolMessage) or message.status != "error" or ToolResult.of(message) is not None:
             return
-        if self._is_offered:
-            attach(message, self._lost(Failure("unknown", reason="error message of another middleware")))
+        if self._guarded is not None:
+            failure = Failure("unknown", reason="error message of another middleware")
+            attach(message, Outcome("unavailable" if self._target.is_read else "unknown", failure=failure))
         else:
             failure = Failure("malformed_call", reason="not a call of an offered tool", unsent=True)
             attach(message, Outcome("rejected", failure=failure))
+
+
+def _words(outcome: Outcome, target: Target) -> str:
+    """The sentence for a call whose own answer is not to be had."""
+    if outcome.status == "ok":
+        return "tool.verified_done"
+    return "tool.not_done" if outcome.status == "unavailable" and not target.is_read else "repaired.failed"
 
 
 def enter(engine: Engine, state: object, messages_key: str = "messages") -> Scope | None:

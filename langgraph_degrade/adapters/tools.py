@@ -7,154 +7,22 @@ LangChain's own machinery around them (argument validation, callbacks, injected 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
-from contextvars import ContextVar
-from functools import lru_cache, partial
+from collections.abc import Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import ToolMessage
-from langchain_core.tools import BaseTool, StructuredTool, Tool, ToolException
+from langchain_core.tools import BaseTool, ToolException
 from langchain_core.tools import tool as as_tool
 from pydantic import ValidationError
 
-from langgraph_degrade.adapters.arguments import Arguments
 from langgraph_degrade.adapters.declared import declared
-from langgraph_degrade.adapters.readers import artifact_reader, reader
-from langgraph_degrade.adapters.results import attach, is_plain, outlives_its_call, result_of
-from langgraph_degrade.engine import ambient
-from langgraph_degrade.engine.plan import Call, Outcome, Plan
-from langgraph_degrade.engine.steps import Callables, check_names, policy_steps
-from langgraph_degrade.failures import Failure
-from langgraph_degrade.stages.tools.wording import as_text, told
+from langgraph_degrade.adapters.tool_guard import SLOT, Guard, Slot
+from langgraph_degrade.engine.steps import Callables, check_names
 
 if TYPE_CHECKING:
     from langgraph_degrade.engine.engine import Engine
-    from langgraph_degrade.engine.plan import Step
     from langgraph_degrade.engine.target import Target
-
-_NO_SUCH = object()
-
-
-class AsyncOnly(NotImplementedError):
-    """A tool without a sync twin was called from sync code: for its developer to see, nothing to degrade."""
-
-
-class Slot:
-    """What one invocation of a guarded tool passes from its inside to its outside."""
-
-    __slots__ = ("id", "outcome")
-
-    def __init__(self, id: str | None) -> None:
-        self.id = id
-        self.outcome: Outcome | None = None
-
-    @property
-    def call_id(self) -> str | None:
-        """The call's id, unique in its turn where it is known which message made the call."""
-        made = ROUND.get()
-        return self.id if made is None or made[0] != self.id else f"{made[1]}/{self.id}"
-
-
-_SLOT: ContextVar[Slot | None] = ContextVar("langgraph_degrade_tool_slot", default=None)
-ROUND: ContextVar[tuple[str, str] | None] = ContextVar("langgraph_degrade_tool_round", default=None)
-"""The tool call being made, and the id of the message that made it: some providers number their calls per message."""
-
-
-class Guard:
-    """What a guarded tool knows: its engine, and a plan for each colour."""
-
-    __slots__ = ("_arguments", "_async_only", "_async_plan", "_engine", "_has_artifact", "_sync_plan", "target")
-
-    def __init__(self, engine: Engine, target: Target, tool: BaseTool, callables: Callables) -> None:
-        self._engine = engine
-        self.target = target
-        self._has_artifact = tool.response_format == "content_and_artifact"
-        self._arguments = Arguments(tool)
-        self._async_only = is_async_only(tool)
-        run, arun = partial(type(tool)._run, tool), partial(type(tool)._arun, tool)
-        is_async = has_async(tool)
-        self._sync_plan = self._plan(run, callables, is_async=False)
-        self._async_plan = self._plan(arun, callables, is_async=True) if is_async else self._sync_plan
-        if isinstance(tool, Tool):
-            by_place(*self._sync_plan.steps, *(self._async_plan.steps if is_async else ()))
-
-    def _plan(self, fn: Callable[..., Any], callables: Callables, *, is_async: bool) -> Plan:
-        policy = self.target.policy
-        return Plan(
-            target=self.target,
-            fn=fn,
-            is_async=is_async,
-            steps=policy_steps(self._engine, self.target, fn, callables, is_async=is_async),
-            reader=artifact_reader(self.target) if self._has_artifact else reader(self.target),
-            refresh=callables.get(policy.refresh or ""),
-            verify=callables.get(policy.verify or ""),
-            keeps=outlives_its_call,
-            claims=policy.effect != "read",
-        )
-
-    def run(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        if self._async_only:
-            raise AsyncOnly(f"{self.target.name} has no sync version: call it from async code")
-        return self._content(self._engine.run(self._sync_plan, self._call(args, kwargs)))
-
-    async def arun(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if self._async_plan is self._sync_plan and hasattr(kwargs.get("run_manager"), "get_sync"):
-            kwargs["run_manager"] = kwargs["run_manager"].get_sync()
-        return self._content(await self._engine.arun(self._async_plan, self._call(args, kwargs)))
-
-    def _call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Call:
-        slot = _SLOT.get()
-        named = self._arguments.named(args, kwargs)
-        call = Call(args, kwargs, lambda *_, **__: named)
-        call.asked = named
-        call.id = slot.call_id if slot is not None else None
-        call.is_cacheable = self._arguments.are_all(kwargs, slot.id if slot is not None else None)
-        return call
-
-    def _content(self, outcome: Outcome) -> Any:
-        """What LangChain is to format: the tool's own value, or the honest text in its place."""
-        slot = _SLOT.get()
-        if slot is not None:
-            slot.outcome = outcome
-        if is_plain(outcome):
-            value = outcome.data if isinstance(outcome.value, bytes | bytearray) else outcome.value
-            is_pair = not self._has_artifact or outcome.source is None or isinstance(value, tuple)
-            return value if is_pair else (as_text(value), value)
-        cause = outcome.failure.cause if outcome.failure is not None else None
-        if outcome.status == "rejected" and isinstance(cause, ToolException):
-            raise cause  # the tool's own `handle_tool_error` words it, if it has one
-        text = self.text(outcome)
-        return (text, None) if self._has_artifact else text
-
-    def text(self, outcome: Outcome) -> str:
-        """What the model reads instead of a plain value."""
-        texts = self._engine.policy.texts
-        return told(outcome, self.target.policy, self._engine.language(), texts, is_pair=self._has_artifact)
-
-    def malformed(self, error: Exception) -> Outcome | None:
-        """Arguments of the model's own that break the tool's schema; None for anything else, injected ones included."""
-        if not isinstance(error, ValidationError) or ambient.is_control_flow(error):
-            return None
-        wrong = sorted(
-            {str(item["loc"][0]) for item in error.errors(include_input=False, include_url=False) if item["loc"]}
-        )
-        mine = [name for name in wrong if self._arguments.is_models(name)]
-        if wrong and not mine:
-            return None
-        failure = Failure(
-            "malformed_call", reason=f"arguments: {', '.join(mine) or 'invalid'}", unsent=True, cause=error
-        )
-        return Outcome("rejected", failure=failure)
-
-    def finish(self, slot: Slot, output: Any, tool_call_id: str | None) -> Any:
-        """Attach the typed result; without a tool call hand out the value itself, or what stands in its place."""
-        outcome = slot.outcome
-        if outcome is None:
-            return output
-        if tool_call_id is None:
-            return output if is_plain(outcome) else result_of(outcome)
-        return attach(output, outcome, own_artifact=self._has_artifact)
-
 
 MOST_TOOLS = 512
 """Guarded tools kept ○; only agents that make tools per request have more."""
@@ -185,7 +53,7 @@ class ToolGuard:
     def _guarded(self, tool: BaseTool) -> BaseTool:
         name = f"tool:{tool.name}"
         target = self._engine.target(name, override=declared(tool, self._engine.policy))
-        check_names(target, self._callables)
+        check_names(target.name, target.policy, self._callables)
         copy = tool.model_copy()
         object.__setattr__(copy, "__class__", _guarded_class(type(tool)))
         object.__setattr__(copy, "_degrade", Guard(self._engine, target, tool, self._callables))
@@ -196,6 +64,12 @@ class Guarded:
     """Marks guarded tools."""
 
     _degrade: Guard
+
+
+def target_of(guarded: Any) -> Target:
+    """The target behind a guarded tool."""
+    target: Target = guarded._degrade.target  # noqa: SLF001 - the class made here
+    return target
 
 
 @lru_cache(maxsize=256)
@@ -224,52 +98,28 @@ def _outside(kind: type[BaseTool]) -> dict[str, Any]:
     @functools.wraps(kind.run)
     def run(self: Any, tool_input: Any, *args: Any, tool_call_id: str | None = None, **kwargs: Any) -> Any:
         slot = Slot(tool_call_id)
-        token = _SLOT.set(slot)
+        token = SLOT.set(slot)
         try:
             output = kind.run(self, tool_input, *args, tool_call_id=tool_call_id, **kwargs)
         except (ToolException, ValidationError) as error:
             output = _worded(self, slot, error, tool_call_id)
         finally:
-            _SLOT.reset(token)
+            SLOT.reset(token)
         return self._degrade.finish(slot, output, tool_call_id)
 
     @functools.wraps(kind.arun)
     async def arun(self: Any, tool_input: Any, *args: Any, tool_call_id: str | None = None, **kwargs: Any) -> Any:
         slot = Slot(tool_call_id)
-        token = _SLOT.set(slot)
+        token = SLOT.set(slot)
         try:
             output = await kind.arun(self, tool_input, *args, tool_call_id=tool_call_id, **kwargs)
         except (ToolException, ValidationError) as error:
             output = _worded(self, slot, error, tool_call_id)
         finally:
-            _SLOT.reset(token)
+            SLOT.reset(token)
         return self._degrade.finish(slot, output, tool_call_id)
 
     return {"run": run, "arun": arun}
-
-
-def has_async(tool: BaseTool) -> bool:
-    """The tool really awaits; a sync one behind `_arun` would land on LangChain's default executor."""
-    coroutine: object = getattr(tool, "coroutine", _NO_SUCH)
-    if coroutine is not _NO_SUCH:
-        return coroutine is not None
-    return type(tool)._arun is not BaseTool._arun
-
-
-def is_async_only(tool: BaseTool) -> bool:
-    """LangChain's own tool around a coroutine and no function."""
-    return type(tool)._run in (StructuredTool._run, Tool._run) and getattr(tool, "func", None) is None
-
-
-def by_place(*steps: Step) -> None:
-    """Ask the alternatives of a tool with one unnamed argument by place, too."""
-    for step in steps:
-        if step.target is not None and step.fn is not None:
-            step.fn = partial(_unnamed, step.fn)
-
-
-def _unnamed(fn: Callable[..., Any], **numbered: Any) -> Any:
-    return fn(*numbered.values())
 
 
 def _worded(tool: Any, slot: Slot, error: Exception, tool_call_id: str | None) -> Any:

@@ -171,7 +171,9 @@ def test_an_interrupt_inside_a_guarded_node_pauses_and_resumes(both: Both, clock
 
 @pytest.mark.row("R4")
 def test_a_new_turn_starts_afresh_and_keeps_what_is_unfinished(both: Both, clock: FakeClock) -> None:
-    agents = Agents(both, clock, {"tools": {"ship": {"effect": "write", "timeout": "3s"}}})
+    agents = Agents(both, clock, {"tools": {"ship": {"effect": "write", "timeout": "3s", "verify": "look"}}})
+    seen = iter([None, False])  # first nobody can tell, later it is known not to have been done
+    agents.degrader.register(look=lambda args, config: next(seen))
     ship = agents.tool("ship", ConnectionResetError(), "shipped")
     words = [asks(("ship", {"part": 2})), "not sure", "hello", asks(("ship", {"part": 2}), start=7), "done"]
     graph = agents.agent([ship], *words, checkpointer=InMemorySaver())

@@ -90,8 +90,9 @@ def phrase_kind(text: str) -> Kind | None:
     inner = without_prefix(text)
     head = (text if inner is None else inner)[: 2 * LONGEST].strip()
     found = next((kind for kind, phrases in _PHRASES.items() if re.search(phrases, head)), None)
-    # Behind the prefix any exception may have been: without a word we know, it is no "no" of the tool's.
-    return found if found or inner is None or re.search(_NO, head) else "unknown"
+    if found or inner is None or re.search(_NO, head):
+        return found
+    return "unknown"  # any exception may stand behind the prefix: what says nothing is no "no" of the tool's
 
 
 def kind_told(text: str) -> Kind:

@@ -89,7 +89,7 @@ TEXTS: list[tuple[str, Kind]] = [
 @pytest.mark.row("F2")
 @pytest.mark.parametrize(("text", "kind"), TEXTS)
 def test_an_error_text_means_the_same_whoever_brings_it_and_proves_nothing(text: str, kind: Kind):
-    brought = [ToolException(text), ToolMessage(text, tool_call_id="1", status="error")]
+    brought: list[object] = [ToolException(text), ToolMessage(text, tool_call_id="1", status="error")]
     if text and not text.startswith("{"):
         brought.append(f"Error: {text}")
     if text and not text.startswith("{") and "(" not in text:  # the repr of a repr is not looked into

@@ -89,7 +89,7 @@ def phrase_kind(text: str) -> Kind | None:
     """Recognise the set phrases of an error text; None where it could mean anything."""
     inner = without_prefix(text)
     head = (text if inner is None else inner)[: 2 * LONGEST].strip()
-    found = next((kind for kind, phrases in _PHRASES.items() if re.search(phrases, head)), None)
+    found: Kind | None = next((kind for kind, phrases in _PHRASES.items() if re.search(phrases, head)), None)
     if found or inner is None or re.search(_NO, head):
         return found
     return "unknown"  # any exception may stand behind the prefix: what says nothing is no "no" of the tool's

@@ -159,11 +159,15 @@ class Degrader:
         """Give a compiled graph session and user time, and an honest answer where it would crash.
 
         Still a compiled graph of its own class: every stream mode, subgraphs, interrupts and `with_config` work.
+        The answer shows in the modes `values`, `updates` and `messages`; a stream of `custom` alone just ends. It is
+        kept in the thread, unless the saver takes more than 2 s. A sync node that outlives the user's time may still
+        save its own step later, after and without the answer.
 
         Args:
-            graph: any compiled graph.
-            answer: makes the state update that answers in the graph's stead, from its last known state; by default an
-                AI message is appended to `messages`.
+            graph: any compiled graph. Where it has no `messages` and no `answer` is given, as with an `@entrypoint`,
+                there is nowhere to put an answer: the run's own error is raised.
+            answer: makes the state update that answers in the graph's stead, from its last known state (a dict by
+                channel); by default an AI message is appended to `messages`. If it fails, the default is next.
         """
         from langgraph.pregel import Pregel
 

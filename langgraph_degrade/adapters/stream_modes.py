@@ -1,11 +1,11 @@
-"""Stream modes of a wrapped run: what the caller asked for, plus `values`, from which an ending is made."""
+"""Stream modes of a wrapped run: what the caller asked for, plus those from which an ending is made."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-HIDDEN = ("values", "updates")
+HIDDEN = ("values", "tasks")
 
 
 class Modes:
@@ -18,19 +18,19 @@ class Modes:
         self._v2 = version == "v2"
         self.asked = [*self._wanted, *(mode for mode in HIDDEN if mode not in self._wanted)]
         self.state: Any = None
-        """The root graph's last known state."""
-        self.latest: list[Any] = []
-        """Messages written since that state was seen."""
-        self.began = False
+        """The root graph's last known state, in the shape of its `values`."""
+        self.told: set[str] = set()
+        """Tasks of the root graph whose results the stream has told."""
+        self.settled: set[str] = set()
+        """Those of them that `state` holds."""
+        self.spoken: set[str | None] = set()
+        """Ids of the messages shown in `messages` mode."""
 
     def seen(self, chunk: Any) -> Iterator[Any]:
         """Note what `chunk` tells, and pass it on if the caller asked for it."""
-        self.began = True
         namespace, mode, data = self._parts(chunk)
-        if mode == "values" and not namespace:
-            self.state, self.latest = data, []
-        elif mode == "updates" and not namespace and isinstance(data, dict):
-            self.latest += [message for update in data.values() for message in _messages(update)]
+        if not namespace:
+            self._note(mode, data, is_interrupt=self._v2 and bool(chunk.get("interrupts")))
         if mode in self._wanted:
             yield chunk if self._v2 else self._shaped(namespace, mode, data)
 
@@ -46,6 +46,15 @@ class Modes:
         """The caller's own modes."""
         return self._wanted
 
+    def _note(self, mode: str, data: Any, *, is_interrupt: bool) -> None:
+        if mode == "tasks" and "result" in data:
+            self.told.add(data["id"])
+        elif mode == "values" and not is_interrupt and not _is_interrupt(data):
+            self.state = data
+            self.settled = set(self.told)
+        elif mode == "messages":
+            self.spoken.add(getattr(data[0], "id", None))
+
     def _parts(self, chunk: Any) -> tuple[tuple[str, ...], str, Any]:
         if self._v2:
             return tuple(chunk["ns"]), chunk["type"], chunk["data"]
@@ -60,8 +69,6 @@ class Modes:
         return parts[0] if len(parts) == 1 else tuple(parts)
 
 
-def _messages(update: Any) -> Sequence[Any]:
-    found = update.get("messages") if isinstance(update, dict) else None
-    if found is None:
-        return ()
-    return found if isinstance(found, list) else [found]
+def _is_interrupt(data: Any) -> bool:
+    # Shown with the state before the step, whose other results it leaves out.
+    return isinstance(data, dict) and "__interrupt__" in data

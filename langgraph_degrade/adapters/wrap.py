@@ -2,59 +2,48 @@
 
 The wrapped graph is a copy whose class is a subclass of the graph's own, made for this one wrap; it overrides `stream`
 and `astream` only, which invoke, events, subgraphs and the dev server all go through.
+
+A sync step that the user tier leaves behind can't be stopped. It is closed as soon as it comes home, but what LangGraph
+saves at its end is saved before that: the thread's head is then that step, not the ending.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from langchain_core.runnables.config import merge_configs
 from langgraph.errors import EmptyInputError, GraphDrained, GraphRecursionError, InvalidUpdateError
-from langgraph.runtime import RunControl
+from langgraph.types import Command
 
-from langgraph_degrade.adapters.closing_state import Ending
+from langgraph_degrade.adapters.closing_state import Ending, Remains
+from langgraph_degrade.adapters.finished import Hurry, final_state
 from langgraph_degrade.adapters.pumps import END, AsyncPump, SyncPump
+from langgraph_degrade.adapters.run_control import OUR_TIME, Linked
 from langgraph_degrade.adapters.stream_modes import Modes
+from langgraph_degrade.adapters.values import plain
+from langgraph_degrade.adapters.watch import Watch
 from langgraph_degrade.context import Event, turn_of
 from langgraph_degrade.engine import ambient
 from langgraph_degrade.engine.logs import frames
-from langgraph_degrade.engine.ports import CallTimedOut
+from langgraph_degrade.engine.ports import AsyncPorts, CallTimedOut, complete
 from langgraph_degrade.failures import Failure, classify
 from langgraph_degrade.stages.messages import messages_of
 
 if TYPE_CHECKING:
     from langgraph_degrade.engine.engine import Engine
+    from langgraph_degrade.engine.ports import Ports
     from langgraph_degrade.engine.scope import Scope
 
 log = logging.getLogger("langgraph_degrade")
 
 G = TypeVar("G")
-OUR_TIME = "degrade: session time is over"
-MISUSE = (TypeError, ValueError, EmptyInputError, InvalidUpdateError)
-"""Before the first step these mean that the graph was called wrongly: a developer's business, not a user's."""
+MISUSE = (TypeError, ValueError)
+"""Before any node was entered these mean that the graph was called wrongly: a developer's business, not a user's.
 
-
-class Linked(RunControl):
-    """Drains when the session time is over, or when the caller's own control says so."""
-
-    __slots__ = ("_deadline", "_now", "_outer")
-
-    def __init__(self, outer: RunControl | None, now: Callable[[], float], deadline: float | None) -> None:
-        super().__init__()
-        self._outer, self._now, self._deadline = outer, now, deadline
-
-    @property
-    def drain_requested(self) -> bool:
-        return self.drain_reason is not None
-
-    @property
-    def drain_reason(self) -> str | None:
-        if self._outer is not None and self._outer.drain_requested:
-            return self._outer.drain_reason
-        if self._deadline is not None and self._now() >= self._deadline:
-            return OUR_TIME
-        return super().drain_reason
+Their subclasses (bad JSON, say) come from what was called instead, a saver for one.
+"""
 
 
 class Wrapped:
@@ -66,13 +55,13 @@ class Wrapped:
     def stream(self, input: Any, config: Any = None, **kwargs: Any) -> Iterator[Any]:  # noqa: A002 - LangGraph's name
         """Stream the run; its last word is an honest answer where it could not be finished."""
         run = _Run(self, input, config, kwargs)
-        pump = SyncPump(lambda: super(Wrapped, self).stream(input, config, **run.kwargs), run.engine, run.scope)  # type: ignore[misc]
+        pump = SyncPump(lambda: super(Wrapped, self).stream(input, run.config, **run.kwargs), run.engine, run.scope)  # type: ignore[misc]
         try:
             while True:
                 try:
                     chunk = pump.next()
                 except Exception as error:
-                    yield from run.end(error).chunks()
+                    yield from complete(run.end(error, run.engine.sync_ports, is_async=False))
                     return
                 if chunk is END:
                     return
@@ -86,13 +75,13 @@ class Wrapped:
     async def astream(self, input: Any, config: Any = None, **kwargs: Any) -> AsyncIterator[Any]:  # noqa: A002
         """See `stream`."""
         run = _Run(self, input, config, kwargs)
-        pump = AsyncPump(lambda: super(Wrapped, self).astream(input, config, **run.kwargs), run.engine, run.scope)  # type: ignore[misc]
+        pump = AsyncPump(lambda: super(Wrapped, self).astream(input, run.config, **run.kwargs), run.engine, run.scope)  # type: ignore[misc]
         try:
             while True:
                 try:
                     chunk = await pump.next()
                 except Exception as error:
-                    for last in await run.end(error).achunks():
+                    for last in await run.end(error, AsyncPorts(run.engine.clock, run.engine.workers), is_async=True):
                         yield last
                     return
                 if chunk is END:
@@ -107,32 +96,73 @@ class Wrapped:
 
 
 class _Run:
-    """One run of a wrapped graph: its scope, its times, what was seen of its state."""
+    """One run of a wrapped graph: its scope, its times, what was seen of it."""
 
     def __init__(self, graph: Any, given: Any, config: Any, kwargs: dict[str, Any]) -> None:
-        self._graph, self._given, self._config = graph, given, config
+        self._graph, self._given, self._config = graph, given, config or {}
         self.engine: Engine = graph._engine  # noqa: SLF001 - the class `wrap` made
         outer = self.engine.scopes.find()
         self.scope: Scope = outer or self.engine.scopes.new(bounded=True)
         self._owns_scope = outer is None
+        asked, keys = kwargs.get("stream_mode"), kwargs.get("output_keys")
+        self._keys: str | Sequence[str] = graph.output_channels if keys is None else keys
         self.modes = Modes(
-            kwargs.get("stream_mode") or graph.stream_mode,
+            graph.stream_mode if asked is None else asked,
             subgraphs=bool(kwargs.get("subgraphs")),
             version=kwargs.get("version", "v1"),
         )
+        self._watch = Watch()
+        self.config = {**self._config, "callbacks": _with(self._config.get("callbacks"), self._watch)}
         control = Linked(kwargs.get("control"), self.engine.clock.monotonic, self.scope.deadline)
         self.kwargs = {**kwargs, "stream_mode": self.modes.asked, "control": control}
 
-    def end(self, error: Exception) -> Ending:
-        """Turn what ended the run into an answer; control flow and misuse pass."""
+    async def end(self, error: Exception, ports: Ports, *, is_async: bool) -> list[Any]:
+        """Turn what ended the run into the chunks of an answer.
+
+        Control flow, misuse, and what leaves nowhere to put an answer are raised as they are.
+        """
         if self._passes(error):
             raise error
         key, failure = self._why(error)
-        log.error(
-            "run of %s ended by %s: %s\n%s", self._graph.get_name(), failure.kind, type(error).__name__, frames(error)
+        name = self._graph.get_name()
+        log.error("run of %s ended by %s: %s\n%s", name, failure.kind, type(error).__name__, frames(error))
+        hurry = Hurry(ports, self.engine.clock, is_async=is_async)
+        remains = self._remains()
+        final = await self._final(error, hurry, remains)
+        self.scope.adopt(remains.state, turn_of(messages_of(remains.state)), None)
+        ending = Ending(remains, key, final)
+        self._record(failure, is_answer=ending.is_answer)
+        chunks = await ending.chunks(hurry)
+        if chunks is None:
+            raise error
+        return chunks
+
+    def _remains(self) -> Remains:
+        settled = self.modes.settled
+        return Remains(
+            graph=self._graph,
+            config=self._config,
+            keys=self._keys,
+            state=self._known_state(),
+            modes=self.modes,
+            results=[result for result in self._watch.results if result.task not in settled],
+            scope=self.scope,
         )
-        scope, state = self.scope, self._known_state()
-        scope.adopt(state, turn_of(messages_of(state)), None)
+
+    async def _final(self, error: Exception, hurry: Hurry, remains: Remains) -> dict[str, Any] | None:
+        """The state of a run that was over when `error` came.
+
+        A node that failed or still runs means it was not, whatever the last message looks like: “Let me look that
+        up” ends no conversation. LangGraph itself says so at its limits. What else fails fails outside the nodes, and
+        then the nodes' own results tell whether anything was left to do.
+        """
+        is_cut = isinstance(error, GraphDrained | GraphRecursionError) or not self._watch.is_quiet
+        if is_cut or ambient.config():  # within another graph it is that graph's saver, and that graph's run
+            return None
+        return await final_state(hurry, self._graph, self._config, remains.state, self._watch.results)
+
+    def _record(self, failure: Failure, *, is_answer: bool) -> None:
+        scope = self.scope
         scope.record(
             Event(
                 scope.next_id(),
@@ -140,25 +170,25 @@ class _Run:
                 "state",
                 failure.kind,
                 failure.reason or failure.kind,
-                direction="handoff",
-                outcome="answered",
+                direction="handoff" if is_answer else None,
+                outcome="answered" if is_answer else "failed",
                 at=self.engine.clock.time(),
                 status=failure.status,
             )
         )
-        return Ending(self._graph, self._config, state, self.modes, scope, key)
 
-    def _known_state(self) -> Any:
+    def _known_state(self) -> dict[str, Any]:
         if self.modes.state is not None:
-            return self.modes.state
-        return self._given if isinstance(self._given, dict) else {}
+            return plain(self.modes.state, self._keys)
+        return {} if self._given is None or isinstance(self._given, Command) else plain(self._given, ())
 
     def _passes(self, error: Exception) -> bool:
         if isinstance(error, GraphDrained):
             return error.reason != OUR_TIME
         if ambient.is_control_flow(error):
             return True
-        return isinstance(error, MISUSE) and not self.modes.began
+        is_misuse = type(error) in MISUSE or isinstance(error, EmptyInputError | InvalidUpdateError)
+        return is_misuse and not self._watch.began
 
     def _why(self, error: Exception) -> tuple[str, Failure]:
         if isinstance(error, GraphDrained):
@@ -172,6 +202,10 @@ class _Run:
     def close(self) -> None:
         if self._owns_scope:
             self.engine.scopes.end(self.scope)
+
+
+def _with(callbacks: Any, watch: Watch) -> Any:
+    return merge_configs({"callbacks": callbacks}, {"callbacks": [watch]}).get("callbacks")
 
 
 def wrap(engine: Engine, graph: G, answer: Callable[[Any], Any] | None) -> G:

@@ -88,6 +88,10 @@ TEXTS: Mapping[str, Mapping[Language, str]] = {
         "guess a result, and do not say it was done.",
         "zh": "没有结果：调用失败，没有留下答复，是否生效不清楚。不要猜测结果，也不要说已完成。",
     },
+    "repaired.done": {
+        "en": "Done, but what it answered is not available here. Do not submit it again, and do not guess the answer.",
+        "zh": "已经完成，但这里看不到它返回的内容。不要再次提交，也不要猜测返回内容。",
+    },
     "repaired.cancelled": {
         "en": "No result: the call was cancelled before it answered. Whether it took effect is not known. Do not "
         "guess a result, and do not say it was done.",

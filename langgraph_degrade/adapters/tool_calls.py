@@ -158,7 +158,7 @@ class _One:
 def _words(outcome: Outcome, target: Target) -> str:
     """The sentence for a call whose own answer is not to be had."""
     if outcome.status == "ok":
-        return "tool.verified_done"
+        return "repaired.done"
     return "tool.not_done" if outcome.status == "unavailable" and not target.is_read else "repaired.failed"
 
 

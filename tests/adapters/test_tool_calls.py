@@ -9,10 +9,11 @@ import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
-from langchain_core.tools import BaseTool, tool
+from langchain_core.tools import BaseTool, InjectedToolCallId, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import StateGraph
 from langgraph.graph.message import add_messages
+from langgraph.types import Command
 
 from langgraph_degrade import DegradeContext, Degrader, DegradeState, Policy, ToolResult
 from langgraph_degrade.testing import FakeClock
@@ -100,6 +101,28 @@ def test_a_replayed_call_is_told_what_it_gave_the_first_time(both: Both, clock: 
         ("R1", "success", None),
         ("R1", "success", "replay"),
     ]
+
+
+@pytest.mark.row("E4")
+@pytest.mark.case("case-W04")
+def test_a_replayed_call_without_a_recorded_answer_is_said_to_be_done(both: Both, clock: FakeClock) -> None:
+    """A command can't be recorded: what it changed in the graph is lost, that it was done is not."""
+    sent: list[str] = []
+
+    def pay(order: str, tool_call_id: Annotated[str, InjectedToolCallId]) -> Command[Any]:
+        """Pay."""
+        sent.append(order)
+        return Command(update={"messages": [ToolMessage("paid", tool_call_id=tool_call_id)]})
+
+    node = degrader(clock, pay=WRITE).tool_node([both.paint(pay)])
+    graph = StateGraph(State).add_node("tools", node).set_entry_point("tools").compile()
+    asked = AIMessage("", id="ai-1", tool_calls=asks(("pay", {"order": "A"})).tool_calls)
+    state = {"messages": [HumanMessage("hi", id="h-1"), asked]}
+    config = {"configurable": {"thread_id": "t"}}
+    told = [both.call(graph, "invoke", state, config)["messages"][-1].content for _ in range(2)]
+    assert sent == ["A"]
+    assert told[0] == "paid"
+    assert "Do not submit it again" in told[1]
 
 
 @pytest.mark.row("E6")

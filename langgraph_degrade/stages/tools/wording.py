@@ -40,7 +40,7 @@ def as_text(value: Any) -> str:
 def _key(outcome: Outcome, policy: TargetPolicy) -> str:
     status = outcome.status
     if status == "ok":
-        return "tool.verified_done"
+        return "tool.verified_done" if outcome.source == "verified" else "repaired.done"
     if status == "unknown":
         return "tool.already_unknown" if outcome.source == "already_sent" else "tool.unknown_write"
     if status == "rejected":

@@ -18,7 +18,7 @@ from langgraph_degrade.adapters.values import shaped
 from langgraph_degrade.engine import ambient
 from langgraph_degrade.engine.logs import frames
 from langgraph_degrade.stages.closing import closing
-from langgraph_degrade.stages.messages import language_of, last_question, messages_of, repair
+from langgraph_degrade.stages.messages import language_of, messages_of, repair
 
 if TYPE_CHECKING:
     from langgraph_degrade.adapters.finished import Hurry
@@ -126,7 +126,7 @@ class Ending:
 
     def _language(self, messages: Sequence[BaseMessage]) -> Any:
         configured = self._graph._engine.policy.language  # noqa: SLF001 - as above
-        return language_of(last_question(messages)) if configured == "auto" else configured
+        return language_of(messages) if configured == "auto" else configured
 
     async def _keep(self, update: dict[str, Any], hurry: Hurry) -> None:
         # A subgraph's state is its parent's to keep.

@@ -16,15 +16,21 @@ def declared(tool: BaseTool, policy: Policy) -> dict[str, Any]:
     name = f"tool:{tool.name}"
     if policy.target(name).effect is not None:
         return {}
-    notes = _notes(tool)
-    said: dict[str, Any] = {}
-    if _is_true(notes, "readOnlyHint", "read_only"):
-        said["effect"] = "read"
-    elif _is_true(notes, "destructiveHint", "destructive"):
-        said["effect"] = "write"
-    if _is_true(notes, "idempotentHint", "idempotent"):
-        said["idempotent"] = True
+    reads, destroys, is_idempotent = declared_notes(tool)
+    said: dict[str, Any] = {"idempotent": True} if is_idempotent else {}
+    if reads or destroys:
+        said["effect"] = "read" if reads else "write"
     return said
+
+
+def declared_notes(tool: BaseTool) -> tuple[bool, bool, bool]:
+    """What it says of itself, as far as it matters: (reads, destroys, may be repeated)."""
+    notes = _notes(tool)
+    return (
+        _is_true(notes, "readOnlyHint", "read_only"),
+        _is_true(notes, "destructiveHint", "destructive"),
+        _is_true(notes, "idempotentHint", "idempotent"),
+    )
 
 
 def _notes(tool: BaseTool) -> Mapping[str, Any]:

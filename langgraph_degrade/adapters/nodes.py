@@ -102,6 +102,7 @@ class _Node:
             steps=[replace(step, fn=suited(step.fn, fn)) for step in steps if step.fn is not None],
             reader=Reading,
             heeds_no=False,
+            leaves_items=target.stage == "execute",  # a plan or an answer is no wish of the user's
         )
 
     def call(self, state: Any, *args: Any, **kwargs: Any) -> Any:

@@ -19,7 +19,7 @@ from langgraph_degrade.engine.ladder import FLAGS
 from langgraph_degrade.engine.logs import frames
 from langgraph_degrade.engine.plan import Call, Outcome
 from langgraph_degrade.failures import Failure, classify
-from langgraph_degrade.stages.messages import language_of, last_question, maker_of, messages_of
+from langgraph_degrade.stages.messages import language_of, maker_of, messages_of
 from langgraph_degrade.stages.tools.result import ToolResult
 from langgraph_degrade.texts import text
 
@@ -168,10 +168,9 @@ def enter(engine: Engine, state: object, messages_key: str = "messages") -> Scop
     if scope is None:
         return None
     messages = messages_of(state, messages_key)
-    question = last_question(messages)
     if scope.language is None:
         configured = engine.policy.language
-        scope.language = language_of(question) if configured == "auto" else configured
+        scope.language = language_of(messages) if configured == "auto" else configured
     thread = ambient.configurable().get("thread_id")
     scope.adopt(state, turn_of(messages), None if thread is None else str(thread))
     return scope

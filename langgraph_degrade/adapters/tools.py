@@ -7,7 +7,7 @@ LangChain's own machinery around them (argument validation, callbacks, injected 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from langchain_core.tools import BaseTool, ToolException
 from langchain_core.tools import tool as as_tool
 from pydantic import ValidationError
 
-from langgraph_degrade.adapters.declared import declared
+from langgraph_degrade.adapters.declared import declared, declared_notes
 from langgraph_degrade.adapters.tool_guard import SLOT, Guard, Slot
 from langgraph_degrade.engine.steps import Callables, check_names
 
@@ -52,7 +52,7 @@ class ToolGuard:
 
     def _guarded(self, tool: BaseTool) -> BaseTool:
         name = f"tool:{tool.name}"
-        target = self._engine.target(name, override=declared(tool, self._engine.policy))
+        target = self._engine.target(name, override=declared(tool, self._engine.policy), twin=_identity(tool))
         check_names(target.name, target.policy, self._callables)
         copy = tool.model_copy()
         object.__setattr__(copy, "__class__", _guarded_class(type(tool)))
@@ -70,6 +70,13 @@ def target_of(guarded: Any) -> Target:
     """The target behind a guarded tool."""
     target: Target = guarded._degrade.target  # noqa: SLF001 - the class made here
     return target
+
+
+def _identity(tool: BaseTool) -> str:
+    """Tell two tools of one name apart (`search` of two servers), and a tool made anew for each request not at all."""
+    schema = tool.args_schema
+    shape = schema if isinstance(schema, Mapping) else getattr(schema, "__name__", schema)
+    return repr((type(tool).__qualname__, tool.description, shape, declared_notes(tool)))
 
 
 @lru_cache(maxsize=256)

@@ -98,11 +98,16 @@ def is_kept(errand: Errand, value: Any) -> bool:
     return keeps is None or keeps(value)
 
 
-def certainly_not_done(failure: Failure) -> bool:
-    """Tell of a write that it was refused before anything could have happened: by us, the network, or in so many words."""
-    if failure.unsent or failure.status in {429, 503}:
+def certainly_not_done(failure: Failure, target: Target) -> bool:
+    """Tell of a call that it changed nothing: it was refused by us, by the network, or by the target in so many words.
+
+    What rests on words alone is believed of a tool nobody declared (its words are for the model), not of a write.
+    """
+    if failure.unsent:
         return True
-    return failure.kind in NOT_DONE and not getattr(failure, "vague", False)
+    if failure.vague and target.policy.effect == "write":
+        return False
+    return failure.kind in NOT_DONE or failure.status in {429, 503}
 
 
 def as_error(failure: Failure, target: str) -> Exception:

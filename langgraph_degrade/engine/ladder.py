@@ -248,7 +248,7 @@ class _Descent:
         self._causes.append(as_error(failure, target.name))
         if target is self._target:
             self._down = failure
-        self._maybe_done |= not target.is_read and not certainly_not_done(failure)
+        self._maybe_done |= not target.is_read and not certainly_not_done(failure, target)
         self._may_run |= failure.kind in STILL_RUNNING and not failure.unsent
 
     def _record(

@@ -6,5 +6,7 @@ import traceback
 
 
 def frames(error: BaseException) -> str:
-    """The traceback without the error's text, which may hold addresses, tokens and customers' data."""
-    return "".join(traceback.format_tb(error.__traceback__))
+    """Where it was raised, call by call: no text of the error and no line of source, which may hold secrets."""
+    return "\n".join(
+        f"  {frame.filename}:{frame.lineno} in {frame.name}" for frame in traceback.extract_tb(error.__traceback__)
+    )

@@ -149,9 +149,9 @@ async def _told(errand: Errand, ledger: Ledger, *, seen: bool, reason: str, resu
 
 def _came_late(errand: Errand, claimed: Claimed, data: Any, failure: Failure | None) -> None:
     """An abandoned write came home after all: now it is known."""
-    if failure is not None and not certainly_not_done(failure):
-        return
     target, scope = errand.plan.target, errand.scope
+    if failure is not None and not certainly_not_done(failure, target):
+        return
     claimed.store.settle(claimed.claim, "failed" if failure else "late", data)
     if failure is not None:
         scope.leave(target, errand.call, is_unknown=False, at=errand.ground.wall())

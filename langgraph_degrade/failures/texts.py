@@ -20,6 +20,8 @@ _SECRETS: Final = (
     r"|\b(?i:bearer)\s+\S{16,}"
     r"|(?<=://)[^\s/:@]{1,80}:[^\s/@]{1,80}(?=@)"
     r"|\b(?i:api[_-]?key|access[_-]?token|secret|password|passwd|authorization)\b[\"']?\s*[=:]\s*[\"']?[^\s\"',;&]{8,}"
+    r"|\b(?i:pwd|pin|otp|jwt|sig|x[_-]auth(?:[_-]token)?|\w*secret_access_key)[\"']?\s?[=:]\s?[\"']?[^\s\"',;&]{4,}"
+    r"|\b(?i:key)=[^\s\"',;&]{8,}"
 )
 _BLANK: Final = r"[\s\x00-\x1f\x7f\u200b\ufeff]+"
 _SURROGATE: Final = r"[\ud800-\udfff]"

@@ -9,6 +9,9 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 
 from langgraph_degrade.texts import Language, Overrides, detect, text
 
+SHORTEST = 12
+"""Characters of a question in Latin letters that says what language it is in ○; shorter ones are often ids."""
+
 
 def messages_of(state: object, key: str = "messages") -> Sequence[BaseMessage]:
     """The conversation in a graph's state, or nothing."""
@@ -21,17 +24,11 @@ def messages_of(state: object, key: str = "messages") -> Sequence[BaseMessage]:
     return found if isinstance(found, Sequence) and not isinstance(found, str) else ()
 
 
-def last_question(messages: Sequence[Any]) -> HumanMessage | None:
-    """The message the current turn began with; its id names the turn, on every worker and after every resume."""
-    for message in reversed(messages):
-        if isinstance(message, HumanMessage):
-            return message
-    return None
-
-
-def language_of(question: HumanMessage | None) -> Language:
-    """The language to answer in."""
-    return "en" if question is None else detect(str(question.text))
+def language_of(messages: Sequence[Any]) -> Language:
+    """The language to answer in: of the last question that has one; an order number or "ok" has none of its own."""
+    questions = [str(message.text) for message in messages if isinstance(message, HumanMessage)]
+    telling = (text for text in reversed(questions) if len(text) > SHORTEST or detect(text) == "zh")
+    return detect(next(telling, questions[-1] if questions else ""))
 
 
 def maker_of(messages: Sequence[Any], tool_call_id: str | None) -> str | None:

@@ -434,3 +434,27 @@ def test_an_intentional_second_write_in_a_later_turn_goes_through(both: Both, cl
         with case.degrader.scope(thread="t"):
             assert ToolResult.of(case.message(refund, call_id, sku="SO-1")).status == "ok"  # type: ignore[union-attr]
     assert len(case.script.calls) == 2
+
+
+@pytest.mark.row("E3")
+def test_two_tools_of_one_name_learn_apart(both: Both, clock: FakeClock) -> None:
+    """`run` of one server only reads, `run` of another destroys: neither is taken for the other."""
+    case = Fixture(both, clock)
+    reads = case.tool("run", ConnectionResetError(), metadata={"annotations": {"readOnlyHint": True}})
+    assert ToolResult.of(case.message(reads, sku="A")).status == "unavailable"  # type: ignore[union-attr]
+    destroys = case.tool("run", ConnectionResetError(), metadata={"annotations": {"destructiveHint": True}})
+    assert ToolResult.of(case.message(destroys, sku="A")).status == "unknown"  # type: ignore[union-attr]
+
+
+@pytest.mark.case("case-X04")
+def test_an_undeclared_tools_own_words_reach_the_model(both: Both, clock: FakeClock) -> None:
+    case = Fixture(both, clock)
+    message = case.message(case.tool("look", ToolException("ask for the sku"), handle_tool_error=True), sku="A")
+    assert message.content == "ask for the sku"
+
+
+@pytest.mark.row("E4")
+def test_a_writes_no_in_words_alone_is_not_believed(both: Both, clock: FakeClock) -> None:
+    case = Fixture(both, clock, {"refund": {"effect": "write", "timeout": "3s"}})
+    message = case.message(case.tool("refund", ToolException("Error executing tool refund: ")), sku="A")
+    assert ToolResult.of(message).status == "unknown"  # type: ignore[union-attr]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
@@ -10,7 +11,8 @@ from typing import Annotated, Any
 from typing_extensions import TypedDict  # as LangGraph's own states, or the classes don't mix
 
 from langgraph_degrade.context.events import Event, Unfinished
-from langgraph_degrade.context.merging import State, by_time, empty, is_ours, merge, read
+from langgraph_degrade.context.fitting import short
+from langgraph_degrade.context.merging import EVENT, ITEM, State, by_time, empty, is_ours, join, merge, read, turn_name
 
 
 class DegradeContext:
@@ -28,7 +30,7 @@ class DegradeContext:
         self._lock = threading.Lock()
         self._state: State = read(stored)
         self._revision = 0
-        self.rubbish = stored not in (None, {}) and not is_ours(stored)
+        self.rubbish = not (stored is None or is_ours(stored) or (isinstance(stored, Mapping) and not stored))
         """What stood under `degrade` was not ours and was replaced by an empty context."""
 
     @classmethod
@@ -55,7 +57,7 @@ class DegradeContext:
     def events(self) -> list[dict[str, Any]]:
         """The steps taken, in order of time; at most `MAX_EVENTS`, the rest is in `dropped`."""
         with self._lock:
-            return sorted(self._state["events"].values(), key=by_time)
+            return [EVENT.whole(*named) for named in sorted(self._state["events"].items(), key=by_time)]
 
     @property
     def dropped(self) -> int:
@@ -92,7 +94,8 @@ class DegradeContext:
     def unfinished(self) -> list[dict[str, Any]]:
         """Open items of this thread, oldest first."""
         with self._lock:
-            return sorted((i for i in self._state["unfinished"].values() if not i.get("done")), key=by_time)
+            items = sorted(self._state["unfinished"].items(), key=by_time)
+            return [ITEM.whole(*named) for named in items if not named[1].get("done")]
 
     @property
     def degraded_targets(self) -> dict[str, int]:
@@ -115,13 +118,18 @@ class DegradeContext:
     def add_unfinished(self, item: Unfinished) -> None:
         """Note something left undone; the same id again replaces it."""
         with self._lock:
-            self._join({"unfinished": {item.id: asdict(item)}})
+            change: State = asdict(item)
+            old = self._state["unfinished"].get(short(item.id, ITEM.longest_id))
+            if old is not None and old.get("at", 0.0) >= item.at:  # clocks differ; what is noted now is the later one
+                change["at"] = math.nextafter(old.get("at", 0.0), math.inf)
+            self._join({"unfinished": {item.id: change}})
 
     def finish(self, item_id: str) -> None:
-        """Bury an unfinished item: it was done or withdrawn."""
+        """Bury an unfinished item: it was done or withdrawn. One that isn't known needs no burial."""
         with self._lock:
-            old = self._state["unfinished"].get(item_id, {"id": item_id})
-            self._join({"unfinished": {item_id: {**old, "done": True}}})
+            old = self._state["unfinished"].get(short(item_id, ITEM.longest_id))
+            if old is not None:
+                self._join({"unfinished": {item_id: {**old, "done": True}}})
 
     def raise_to(self, level: int, max_depth: int) -> bool:
         """Escalate to `level`; False where that would be one escalation too many (spec R5)."""
@@ -145,6 +153,7 @@ class DegradeContext:
 
     def begin(self, turn_id: str) -> None:
         """Say which turn this is; a new one empties the request part and keeps the session's."""
+        turn_id = turn_name(turn_id)
         with self._lock:
             number, known = self._state["turn"]
             if known != turn_id:
@@ -158,7 +167,7 @@ class DegradeContext:
         other.begin(turn_id)
         with self._lock:
             mine = {**self._state, "turn": other._state["turn"]}
-            self._state = merge(other._state, mine)
+            self._state = join(other._state, mine)
         self.rubbish = self.rubbish or other.rubbish
 
     def plain(self) -> State:
@@ -177,7 +186,7 @@ class DegradeContext:
         return f"DegradeContext(level={self.level}, depth={self.depth}, {self.summary()})"
 
     def _join(self, change: State) -> None:
-        self._state = merge(self._state, {**empty(), "turn": self._state["turn"], **change})
+        self._state = join(self._state, read({**empty(), "turn": self._state["turn"], **change}))
         self._revision += 1
 
 

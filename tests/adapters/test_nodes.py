@@ -152,7 +152,7 @@ def test_a_fallback_is_called_with_what_it_asks_for_itself(
 
 @pytest.mark.row("D1")
 def test_a_runnable_stands_in_with_the_runs_config(both: Both, clock: FakeClock, nodes: Nodes) -> None:
-    fallback: Any = RunnableLambda(lambda state, config: {"x": config["configurable"]["user"]})  # type: ignore[arg-type]
+    fallback: Any = RunnableLambda(lambda state, config: {"x": config["configurable"]["user"]})
     node = nodes.degrader.node(both.paint(_main_asks), stage="plan", fallbacks=[fallback])
     assert nodes.run(Plan, node)["x"] == "u-1"
 

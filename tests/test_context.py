@@ -74,7 +74,7 @@ _broken = st.fixed_dictionaries(
     },
 )
 _anything = st.one_of(_sound, _sound, _broken, _junk)
-_laws = settings(max_examples=80, deadline=None)
+_laws = settings(max_examples=60, deadline=None)
 
 
 def _base(**parts: Any) -> dict[str, Any]:
@@ -205,7 +205,7 @@ def test_an_entry_too_large_for_any_cut_keeps_its_place(shape: Any) -> None:
 
 @pytest.mark.row("R3")
 @given(_crowd, _crowd, _crowd)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_the_laws_hold_where_entries_fall_out(first: Any, second: Any, third: Any) -> None:
     merged = merge(first, second)
     assert merged == merge(second, first) == merge(merged, first) == merge(merged, second)

@@ -9,7 +9,7 @@ from langchain.agents.middleware.types import ExtendedModelResponse, ModelRespon
 from langchain_core.messages import AIMessage
 from langgraph.types import Command
 
-from langgraph_degrade.adapters.sdk_retries import SdkRetries
+from langgraph_degrade.adapters.known_models import KnownModels
 from langgraph_degrade.adapters.tool_calls import enter, keeps_context
 from langgraph_degrade.context import DegradeContext
 from langgraph_degrade.engine import ambient
@@ -31,6 +31,11 @@ if TYPE_CHECKING:
 MODEL_TIME = 30.0
 """Seconds a model call may take where the policy does not say ○ (design section 2)."""
 
+STEPS = (Step("function", "none"),)
+"""A model that has no answer is said to have none; tiers come with a later release."""
+PLAIN_ENDS = frozenset({None, "stop", "tool_calls"})
+"""How an answer ends that is whole; anything else is looked at closely."""
+
 Response = Any
 
 
@@ -39,26 +44,27 @@ class ModelCalls:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._retries = SdkRetries()
+        self._models = KnownModels()
 
     def wrap(self, request: ModelRequest, handler: Callable[[ModelRequest], Response]) -> Response:
-        one = _One(self._engine, self._quiet(request))
+        one = self._one(request)
         return one.response(self._engine.run(one.plan(handler, is_async=False), one.call))
 
     async def awrap(self, request: ModelRequest, handler: Callable[[ModelRequest], Awaitable[Response]]) -> Response:
-        one = _One(self._engine, self._quiet(request))
+        one = self._one(request)
         return one.response(await self._engine.arun(one.plan(handler, is_async=True), one.call))
 
-    def _quiet(self, request: ModelRequest) -> ModelRequest:
-        model = self._retries.off(request.model)
-        return request if model is request.model else request.override(model=model)
+    def _one(self, request: ModelRequest) -> _One:
+        quiet, name = self._models.look_up(request.model)
+        return _One(self._engine, request if quiet is request.model else request.override(model=quiet), name)
 
 
 class _One:
     """One model call."""
 
-    def __init__(self, engine: Engine, request: ModelRequest) -> None:
+    def __init__(self, engine: Engine, request: ModelRequest, name: str) -> None:
         self._engine = engine
+        self._name = name
         self._scope = enter(engine, request.state)
         self._mark = self._scope.revision if self._scope else 0
         self._request = self._mended(request)
@@ -69,7 +75,7 @@ class _One:
             target=self._target(),
             fn=partial(handler, self._request),
             is_async=is_async,
-            steps=(Step("function", "none"),),
+            steps=STEPS,
             reader=_read,
             leaves_items=False,
             repeats=not _is_streamed(),
@@ -94,10 +100,7 @@ class _One:
         return request.override(messages=mended)
 
     def _target(self) -> Target:
-        model = self._request.model
-        called = getattr(model, "model_name", None) or getattr(model, "model", None) or type(model).__name__
-        name = f"model:{called}"
-        return self._engine.known(name) or _model_target(self._engine, name)
+        return self._engine.known(self._name) or _model_target(self._engine, self._name)
 
     def _closing(self) -> AIMessage:
         """The model has no answer: say what is known, what is not done, and what to do next."""
@@ -125,10 +128,24 @@ def _is_streamed() -> bool:
     )
 
 
+def _is_plainly_good(message: Any) -> bool:
+    """Most answers: said or called something, and ended as they should. Spares them the classifier."""
+    if type(message) is not AIMessage or message.invalid_tool_calls or message.additional_kwargs:
+        return False
+    told = message.response_metadata
+    if told.get("finish_reason") not in PLAIN_ENDS or (told and "finish_reason" not in told) or "error" in told:
+        return False
+    return bool(message.tool_calls) or (
+        type(message.content) is str and not message.content.isspace() and message.content != ""
+    )
+
+
 def _read(value: Any) -> Reading:
     """A response is as good as its message: empty, cut, filtered or malformed ones are failures."""
     response = value.model_response if isinstance(value, ExtendedModelResponse) else value
     message = response.result[-1] if isinstance(response, ModelResponse) and response.result else response
     if isinstance(response, ModelResponse) and response.structured_response is not None:
+        return Reading(value, None, None)
+    if _is_plainly_good(message):
         return Reading(value, None, None)
     return Reading(value, None, classify(message, source="model"))

@@ -17,7 +17,7 @@ from langchain_core.tools import tool as as_tool
 from pydantic import ValidationError
 
 from langgraph_degrade.adapters.declared import declared, declared_notes
-from langgraph_degrade.adapters.tool_guard import SLOT, Guard, Slot
+from langgraph_degrade.adapters.tool_guard import SLOT, Guard, Slot, has_async
 from langgraph_degrade.engine.steps import Callables, check_names
 
 if TYPE_CHECKING:
@@ -126,7 +126,12 @@ def _outside(kind: type[BaseTool]) -> dict[str, Any]:
             SLOT.reset(token)
         return self._degrade.finish(slot, output, tool_call_id)
 
-    return {"run": run, "arun": arun}
+    @functools.wraps(kind.ainvoke)
+    async def ainvoke(self: Any, *args: Any, **kwargs: Any) -> Any:
+        # LangChain runs a sync tool's whole `invoke` on the loop's default executor, whose threads are joined at exit.
+        return await (kind if has_async(self) else BaseTool).ainvoke(self, *args, **kwargs)
+
+    return {"run": run, "arun": arun, "ainvoke": ainvoke}
 
 
 def _worded(tool: Any, slot: Slot, error: Exception, tool_call_id: str | None) -> Any:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from langgraph_degrade.engine import ambient
 from langgraph_degrade.engine.cache import is_empty
-from langgraph_degrade.engine.ports import CallTimedOut, NoWorker
+from langgraph_degrade.engine.ports import CallTimedOut, NoWorker, no_coroutine
 from langgraph_degrade.errors import (
     BudgetSpent,
     CircuitOpen,
@@ -47,15 +47,8 @@ async def attempt(errand: Errand, target: Target, fn: Callable[[], Any], *, is_a
         return None, None, permit, 0.0
     value = reading = None
     try:
-        value = await ground.ports.call(
-            fn,
-            is_async=is_async,
-            timeout=limit,
-            own_thread=own_thread,
-            on_late=partial(_came_late, errand, target, started),
-            blocked=target.held_the_loop,
-            bulkhead=target.bulkhead,
-        )
+        in_place = own_thread and not is_async  # of no colour and without a limit: no port is needed
+        value = no_coroutine(fn()) if in_place else await _ported(errand, target, fn, limit, is_async=is_async)
         value, reading, failure = judge(errand, target, value)
     except Exception as error:
         if ambient.is_control_flow(error):
@@ -70,6 +63,20 @@ async def attempt(errand: Errand, target: Target, fn: Callable[[], Any], *, is_a
     ended = ground.now()
     target.tell(permit, failure, ended)
     return value, reading, failure, ended - started
+
+
+def _ported(
+    errand: Errand, target: Target, fn: Callable[[], Any], limit: float | None, *, is_async: bool
+) -> Coroutine[Any, Any, Any]:
+    return errand.ground.ports.call(
+        fn,
+        is_async=is_async,
+        timeout=limit,
+        own_thread=False,
+        on_late=partial(_came_late, errand, target, errand.ground.now()),
+        blocked=target.held_the_loop,
+        bulkhead=target.bulkhead,
+    )
 
 
 def judge(errand: Errand, target: Target, value: Any) -> tuple[Any, Reading | None, Failure | None]:

@@ -114,7 +114,7 @@ class SyncPorts:
         if is_async:
             raise TypeError("an async function was reached from sync code: use the async twin (ainvoke, astream, …)")
         value = fn() if timeout is None or own_thread else self._on_worker(timeout, fn, on_late, bulkhead)
-        return _refuse(value) if value.__class__ is CoroutineType else value
+        return no_coroutine(value)
 
     async def wait(self, done: Future[None], limit: float | None) -> None:
         """Block the caller's thread until `done` is."""
@@ -174,7 +174,7 @@ class AsyncPorts:
                 return await awaited(fn)
             return await self._in_task(timeout, TaskCall(fn, self._clock, bulkhead, on_late), blocked)
         value = fn() if own_thread else await self._on_worker(timeout, fn, on_late, bulkhead)
-        return _refuse(value) if value.__class__ is CoroutineType else value
+        return no_coroutine(value)
 
     async def wait(self, done: Future[None], limit: float | None) -> None:
         """Suspend the caller's task until `done` is."""
@@ -221,10 +221,12 @@ class AsyncPorts:
         raise CallTimedOut(limit, queued=queued)
 
 
-def _refuse(coroutine: CoroutineType[Any, Any, Any]) -> Any:
-    """A sync function that gives a coroutine was meant to be async: it can't be treated as a value."""
-    coroutine.close()
-    raise TypeError("a function taken for sync returned a coroutine: declare it with `async def`")
+def no_coroutine(value: Any) -> Any:
+    """Return `value`; a sync function that gives a coroutine was meant to be async, and is told so."""
+    if value.__class__ is CoroutineType:
+        value.close()
+        raise TypeError("a function taken for sync returned a coroutine: declare it with `async def`")
+    return value
 
 
 def complete(coroutine: Coroutine[Any, Any, T]) -> T:

@@ -1,4 +1,4 @@
-"""Layers never multiply (spec T2): the retries of an SDK inside our budget are switched off, or at least said."""
+"""What is found out about a model once: its name, and a copy of it whose SDK does not retry (layers never multiply, T2)."""
 
 from __future__ import annotations
 
@@ -11,21 +11,26 @@ log = logging.getLogger("langgraph_degrade")
 _CLIENTS = (("root_client", "client"), ("root_async_client", "async_client"))
 
 
-class SdkRetries:
-    """Copies of models whose SDK does not retry by itself, one per model."""
+class KnownModels:
+    """One entry for each model object, for as long as it lives."""
 
     def __init__(self) -> None:
-        self._copies: dict[int, tuple[weakref.ref[Any], Any]] = {}
+        self._known: dict[int, tuple[weakref.ref[Any], Any, str]] = {}
 
-    def off(self, model: Any) -> Any:
-        """`model`, or a copy of it whose SDK makes one request per call."""
+    def look_up(self, model: Any) -> tuple[Any, str]:
+        """`model`, or a copy of it whose SDK makes one request per call; and its name."""
         key = id(model)
-        known = self._copies.get(key)
-        if known is not None and known[0]() is model:
-            return known[1] or model
-        copy = _without(model)
-        self._copies[key] = (weakref.ref(model, lambda _: self._copies.pop(key, None)), None if copy is model else copy)
-        return copy
+        known = self._known.get(key)
+        if known is None or known[0]() is not model:
+            quiet, name = _without(model), _name(model)
+            forget = weakref.ref(model, lambda _: self._known.pop(key, None))
+            known = self._known[key] = (forget, None if quiet is model else quiet, name)
+        return known[1] or model, known[2]
+
+
+def _name(model: Any) -> str:
+    called = getattr(model, "model_name", None) or getattr(model, "model", None) or type(model).__name__
+    return f"model:{called}"
 
 
 def _without(model: Any) -> Any:

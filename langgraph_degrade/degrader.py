@@ -61,10 +61,7 @@ class Degrader:
             rng: where chance comes from (pauses, ids).
             listeners: called with every event; their errors are logged and go no further.
         """
-        if policy is not None and not isinstance(policy, Policy):
-            raise TypeError("policy: a Policy is wanted; Policy.load(path) and Policy.model_validate(dict) make one")
-        if isinstance(store, str | bytes | PathLike):
-            raise TypeError("store: a store is wanted, not a path; SqliteStore(path) makes one")
+        _check_arguments(policy, store)
         self.policy = policy or Policy()
         self._callables: dict[str, Callable[..., Any]] = {}
         self._engine = Engine(
@@ -265,3 +262,10 @@ class Degrader:
             yield
         finally:
             scope.query = before
+
+
+def _check_arguments(policy: object, store: object) -> None:
+    if policy is not None and not isinstance(policy, Policy):
+        raise TypeError("policy: a Policy is wanted; Policy.load(path) and Policy.model_validate(dict) make one")
+    if isinstance(store, str | bytes | PathLike):
+        raise TypeError("store: a store is wanted, not a path; SqliteStore(path) makes one")

@@ -30,9 +30,8 @@ TEXTS: Mapping[str, Mapping[Language, str]] = {
         "zh": "以下是 {age}前的数据，实时查询失败，可能已过时。回答时必须说明这一点和数据的时间。",
     },
     "tool.partial": {
-        "en": "Only part of the result could be fetched[; missing: {missing}]. Use what is here, say what is "
-        "missing, do not fill it in.",
-        "zh": "只取到部分结果[，缺少：{missing}]。只使用已有内容，说明缺了什么，不要自行补全。",
+        "en": "Only part of the result could be fetched. Use what is here, say what is missing, do not fill it in.",
+        "zh": "只取到部分结果。只使用已有内容，说明缺了什么，不要自行补全。",
     },
     "tool.unavailable": {
         "en": "Not available at the moment; there is no result. Do not guess a value: tell the user that it "
@@ -77,10 +76,9 @@ TEXTS: Mapping[str, Mapping[Language, str]] = {
         "zh": "已经完成：当时没有收到答复，事后核查确认已生效。不要再次提交。",
     },
     "tool.handoff": {
-        "en": "Cannot be done automatically now, and there is no result.[ A human colleague has it (ticket "
-        "{ticket}).] Tell the user so; do not claim a result.[ Offer this: {alternative}]",
-        "zh": "目前无法自动完成，没有结果。[已转交人工处理（工单 {ticket}）。]请如实告诉用户，不要说已有结果。"
-        "[可以向用户提供：{alternative}]",
+        "en": "Cannot be done automatically now, and there is no result. Tell the user "
+        "so; do not claim a result.[ Offer this: {alternative}]",
+        "zh": "目前无法自动完成，没有结果。请如实告诉用户，不要说已有结果。[可以向用户提供：{alternative}]",
     },
     # --- to the model, in place of a result that never came ---
     "repaired.failed": {
@@ -92,11 +90,6 @@ TEXTS: Mapping[str, Mapping[Language, str]] = {
         "en": "Done, but what it answered is not available here. Do not submit it again, and do not guess the answer.",
         "zh": "已经完成，但这里看不到它返回的内容。不要再次提交，也不要猜测返回内容。",
     },
-    "repaired.cancelled": {
-        "en": "No result: the call was cancelled before it answered. Whether it took effect is not known. Do not "
-        "guess a result, and do not say it was done.",
-        "zh": "没有结果：调用在答复之前被取消，是否生效不清楚。不要猜测结果，也不要说已完成。",
-    },
     "repaired.not_run": {
         "en": "No result is on record for this call; it may or may not have run. Do not guess a result, do not say "
         "it was done or that it failed, and do not repeat a change before it is checked.",
@@ -105,28 +98,24 @@ TEXTS: Mapping[str, Mapping[Language, str]] = {
     },
     # --- to the user, in place of an answer ---
     "answer.crash": {
-        "en": "Sorry, something on our side broke before I could finish.[ What I found: {known}.]"
-        "[ Not done: {undone}.] You can ask me for the missing part again, or ask for a human colleague.",
-        "zh": "抱歉，我们这边出了故障，没能处理完。[已查到：{known}。][尚未完成：{undone}。]"
-        "您可以就缺少的部分再问我一次，或要求转人工。",
+        "en": "Sorry, something on our side broke before I could finish."
+        " You can ask me for the missing part again, or ask for a human colleague.",
+        "zh": "抱歉，我们这边出了故障，没能处理完。您可以就缺少的部分再问我一次，或要求转人工。",
     },
     "answer.timeout": {
-        "en": "I had to stop here, because this took too long.[ What I found: {known}.][ Not done: {undone}.] "
+        "en": "I had to stop here, because this took too long. "
         "You can ask me for the missing part alone, or ask for a human colleague.",
-        "zh": "处理时间过长，我只能先停在这里。[已查到：{known}。][尚未完成：{undone}。]"
-        "您可以单独再问缺少的部分，或要求转人工。",
+        "zh": "处理时间过长，我只能先停在这里。您可以单独再问缺少的部分，或要求转人工。",
     },
     "answer.recursion": {
-        "en": "I stopped, because further steps were getting me no further.[ What I found: {known}.]"
-        "[ Not done: {undone}.] Please put the question in smaller parts, or ask for a human colleague.",
-        "zh": "我反复尝试后没有新的进展，因此停了下来。[已查到：{known}。][尚未完成：{undone}。]"
-        "请把问题拆成几个小问题再问，或要求转人工。",
+        "en": "I stopped, because further steps were getting me no further."
+        " Please put the question in smaller parts, or ask for a human colleague.",
+        "zh": "我反复尝试后没有新的进展，因此停了下来。请把问题拆成几个小问题再问，或要求转人工。",
     },
     "answer.user_timeout": {
-        "en": "Sorry to have kept you waiting: no answer came in time.[ What I found: {known}.]"
-        "[ Not done: {undone}.] You can come back to this here later, or ask for a human colleague.",
-        "zh": "抱歉让您久等：没能在时限内得到结果。[已查到：{known}。][尚未完成：{undone}。]"
-        "您可以稍后在这里继续，或要求转人工。",
+        "en": "Sorry to have kept you waiting: no answer came in time."
+        " You can come back to this here later, or ask for a human colleague.",
+        "zh": "抱歉让您久等：没能在时限内得到结果。您可以稍后在这里继续，或要求转人工。",
     },
     "answer.stale": {
         "en": "from {age} ago, may be out of date",

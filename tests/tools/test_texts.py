@@ -20,7 +20,7 @@ from langgraph_degrade.texts import (
 )
 
 LANGUAGES: tuple[Language, ...] = get_args(Language)
-AMBIGUOUS = sorted(KEYS & {"tool.unknown_write", "tool.already_unknown", "repaired.failed", "repaired.cancelled"})
+AMBIGUOUS = sorted(KEYS & {"tool.unknown_write", "tool.already_unknown", "repaired.failed"})
 FIELDS: dict[str, Any] = {
     "age": 42, "alternative": "Call 400-000-0000.", "message": "no", "missing": ["eta"], "reason": "sku", "ticket": "T-1",
     "known": "SO-1001", "undone": "refund", "what": "refund",

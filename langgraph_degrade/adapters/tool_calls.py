@@ -165,8 +165,8 @@ def _words(outcome: Outcome, target: Target) -> str:
 def enter(engine: Engine, state: object, messages_key: str = "messages") -> Scope | None:
     """The request this node runs in, told which turn, thread and language it is."""
     scope = engine.scopes.find()
-    if scope is None:
-        return None
+    if scope is None or scope.is_met:
+        return scope
     messages = messages_of(state, messages_key)
     if scope.language is None:
         configured = engine.policy.language

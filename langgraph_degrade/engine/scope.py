@@ -168,6 +168,11 @@ class Scope:
                 return f"task:{info.task_id}"
         return self.context.turn[1]
 
+    @property
+    def is_met(self) -> bool:
+        """Its turn and its language are known: there is nothing left to read out of the graph's state."""
+        return self._is_given and self.language is not None
+
     def belong_to(self, turn: str) -> None:
         """Say which turn this is; for code outside a graph."""
         self._turn, self._is_given, self._is_told = turn, True, True

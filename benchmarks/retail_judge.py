@@ -14,7 +14,7 @@ from langchain_core.messages import ToolMessage
 
 from benchmarks.retail_door import Door, Served
 from benchmarks.retail_faults import KINDS
-from benchmarks.retail_shop import CACHES, OLDEST, TIMEOUT, Action, Kit, Task, answer, open_shop, record_of, was_done
+from benchmarks.retail_shop import CACHES, OLDEST, Action, Kit, Task, answer, open_shop, record_of, was_done
 from langgraph_degrade import ToolResult
 from langgraph_degrade.engine.items import item_id
 from langgraph_degrade.store import MemoryStore
@@ -93,7 +93,7 @@ class Judge:
         self._twin: Kit = open_shop()
         self._done: Counter[tuple[str, str]] = Counter()
         self._last: dict[tuple[str, str], Ask] = {}
-        self._truths: dict[str, list[tuple[float, float, Any]]] = {}
+        self._truths: dict[str, list[tuple[float, Any]]] = {}
 
     def hear(self, ask: Ask, *, opened: bool) -> None:
         """Judge one answer, once everything late that it set off has happened. `opened`: it opened a breaker."""
@@ -168,13 +168,13 @@ class Judge:
         self.book.require("reads", ask.said, is_kept=is_right)
 
     def _was_true(self, ask: Ask) -> bool:
-        """A stale value is one this customer's application got, at the time it says."""
+        """A stale value is one this customer's application got; its age runs from the moment it was asked for."""
         age, data = ask.result.age, ask.result.data
         if age is None or not 0 <= age <= OLDEST:
             return False
         moment = ask.at - age
         known = self._truths.get(_owner(ask), ())
-        return any(since - EXACT <= moment <= until + EXACT and was == data for since, until, was in known)
+        return any(abs(moment - asked_at) <= EXACT and was == data for asked_at, was in known)
 
     def _judge_write(self, ask: Ask, attempts: list[Served]) -> None:
         executed = sum(served.was_executed for served in attempts)
@@ -209,12 +209,11 @@ class Judge:
         return ask.result.status in ("unavailable", "unknown") and not came_home
 
     def _remember(self, ask: Ask, attempts: list[Served]) -> None:
-        """What was true, and from when till when a caller may have got it: a late answer while others were awaited."""
+        """What the shop said, and when it was asked: an answer that came late was asked for long before."""
         known = self._truths.setdefault(_owner(ask), [])
         for served in attempts:
             if ask.action.name in CACHES and served.was_executed:
-                since = ask.at if served.landed is None else served.landed
-                known.append((since, since if served.landed is None else since + TIMEOUT, served.data))
+                known.append((served.at, served.data))
 
 
 def _owner(ask: Ask) -> str:

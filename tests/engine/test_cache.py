@@ -15,6 +15,7 @@ from langchain_core.messages import AIMessage
 
 from langgraph_degrade.engine.cache import EMPTY_TTL, LARGEST, LEASE, Hit, LastGood, Lead, ReadThrough
 from langgraph_degrade.engine.keys import canonical, scope_key
+from langgraph_degrade.engine.ports import complete
 from langgraph_degrade.policy import CachePolicy
 
 pytestmark = pytest.mark.row("E3")
@@ -274,14 +275,6 @@ async def load(cache: ReadThrough, key: str, fetch: Callable[[], Awaitable[Any]]
                 assert await wait_for(future, 5.0)
 
 
-def completed(coroutine: Any) -> Any:
-    try:
-        coroutine.send(None)
-    except StopIteration as stop:
-        return stop.value
-    raise AssertionError("suspended")
-
-
 class Backend:
     """Answers when it is told to, and counts its calls."""
 
@@ -358,7 +351,7 @@ async def test_many_tasks_make_one_call():
 def test_many_threads_make_one_call():
     cache, backend, values = read_through(), Backend(), []
     backend.answer.set()
-    run_threads(lambda _: values.append(completed(load(cache, "a", backend.fetch, blocking))), 16)
+    run_threads(lambda _: values.append(complete(load(cache, "a", backend.fetch, blocking))), 16)
     assert values == [["value"]] * 16
     assert backend.calls == 1
 
@@ -460,7 +453,7 @@ def test_a_waiter_waits_no_longer_than_its_own_time():
 async def test_threads_and_tasks_can_wait_for_each_other():
     cache, backend, values = read_through(), Backend(), []
     thread = threading.Thread(
-        target=lambda: values.append(completed(load(cache, "a", backend.fetch, blocking))), daemon=True
+        target=lambda: values.append(complete(load(cache, "a", backend.fetch, blocking))), daemon=True
     )
     thread.start()
     assert backend.called.wait(5.0)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator
 from typing import Any
 
 import httpx
@@ -19,21 +18,10 @@ from langchain_core.outputs import ChatGeneration, ChatResult, Generation, LLMRe
 from openai.types.chat import ChatCompletion
 
 from langgraph_degrade.failures import Failure, Kind, classify
-from tests.servers.clients import CHATS, ask, chat
+from tests.servers.clients import CHATS, ask
 from tests.servers.faults import FaultServer, Reply, json_reply, sse
 
 pytestmark = pytest.mark.row("F1")
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[FaultServer]:
-    with FaultServer() as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def model(server: FaultServer) -> Any:
-    return chat(server)
 
 
 def failure_of(outcome: object, **terms: Any) -> Failure:

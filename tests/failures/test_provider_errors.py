@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import httpx
 import pytest
 
 from langgraph_degrade.failures import Failure, Kind, classify
-from tests.servers.clients import CHATS, ERRORS, RESPONSES, ask, chat
+from tests.servers.clients import CHATS, ERRORS, RESPONSES, ask
 from tests.servers.faults import FaultServer, json_reply
 
 pytestmark = pytest.mark.row("F1")
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[FaultServer]:
-    with FaultServer() as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def model(server: FaultServer) -> Any:
-    return chat(server)
 
 
 def failure_of(outcome: object, **terms: Any) -> Failure:

@@ -6,7 +6,6 @@ import asyncio
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,12 +35,6 @@ class Envelope:
     data: str = "data"
     message: str = "msg"
     nullable: bool = False
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[FaultServer]:
-    with FaultServer() as server:
-        yield server
 
 
 def failure_of(outcome: object, **terms: Any) -> Failure:

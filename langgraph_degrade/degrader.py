@@ -232,7 +232,7 @@ class Degrader:
                 recognised.
             identity: whose values may be cached, by the names in `cache: {scope: [...]}`.
         """
-        scope = self._engine.scopes.new(bounded=True)
+        scope = self._engine.scopes.new()
         if session is not None:
             scope.deadline = scope.started + session
         if retries is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from langchain.agents.middleware.types import ExtendedModelResponse, ModelResponse
@@ -48,11 +48,11 @@ class ModelCalls:
 
     def wrap(self, request: ModelRequest, handler: Callable[[ModelRequest], Response]) -> Response:
         one = self._one(request)
-        return one.response(self._engine.run(one.plan(handler, is_async=False), one.call))
+        return one.response(self._engine.run(one.plan(handler, is_async=False), one.call, one.scope))
 
     async def awrap(self, request: ModelRequest, handler: Callable[[ModelRequest], Awaitable[Response]]) -> Response:
         one = self._one(request)
-        return one.response(await self._engine.arun(one.plan(handler, is_async=True), one.call))
+        return one.response(await self._engine.arun(one.plan(handler, is_async=True), one.call, one.scope))
 
     def _one(self, request: ModelRequest) -> _One:
         quiet, name = self._models.look_up(request.model)
@@ -65,8 +65,8 @@ class _One:
     def __init__(self, engine: Engine, request: ModelRequest, name: str) -> None:
         self._engine = engine
         self._name = name
-        self._scope = enter(engine, request.state)
-        self._mark = self._scope.revision if self._scope else 0
+        self.scope = enter(engine, request.state)
+        self._mark = self.scope.revision if self.scope else 0
         self._request = self._mended(request)
         self.call = Call((), {}, dict)
 
@@ -83,9 +83,9 @@ class _One:
 
     def response(self, outcome: Outcome) -> Response:
         value = outcome.value if outcome.status == "ok" else self._closing()
-        if self._scope is None or self._scope.revision == self._mark or not keeps_context(self._request.state):
+        if self.scope is None or self.scope.revision == self._mark or not keeps_context(self._request.state):
             return value
-        change = {"degrade": self._scope.context.plain()}
+        change = {"degrade": self.scope.context.plain()}
         if isinstance(value, ExtendedModelResponse):
             old = value.command.update if value.command is not None and isinstance(value.command.update, dict) else {}
             return ExtendedModelResponse(value.model_response, Command(update={**old, **change}))
@@ -104,7 +104,7 @@ class _One:
 
     def _closing(self) -> AIMessage:
         """The model has no answer: say what is known, what is not done, and what to do next."""
-        context = self._scope.context if self._scope is not None else DegradeContext()
+        context = self.scope.context if self.scope is not None else DegradeContext()
         language, texts = self._engine.language(), self._engine.policy.texts
         words = closing("answer.crash", self._request.messages, context, language, texts)
         return AIMessage(words, response_metadata={"degraded": True})
@@ -121,11 +121,12 @@ def _is_streamed() -> bool:
     """Somebody sees the tokens as they come: asking again would show them twice (spec M5)."""
     callbacks = ambient.config().get("callbacks")
     handlers = getattr(callbacks, "handlers", callbacks) or ()
-    return any(
-        "Streaming" in kind.__name__ or "StreamMessages" in kind.__name__
-        for one in handlers
-        for kind in type(one).__mro__
-    )
+    return any(_shows_tokens(type(one)) for one in handlers)
+
+
+@lru_cache(maxsize=256)
+def _shows_tokens(handler: type) -> bool:
+    return any("Streaming" in kind.__name__ or "StreamMessages" in kind.__name__ for kind in handler.__mro__)
 
 
 def _is_plainly_good(message: Any) -> bool:

@@ -7,9 +7,10 @@ LangChain's own machinery around them (argument validation, callbacks, injected 
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool, ToolException
@@ -98,7 +99,21 @@ def _inside(kind: type[BaseTool]) -> dict[str, Any]:
     async def _arun(self: Any, *args: Any, **kwargs: Any) -> Any:
         return await self._degrade.arun(args, kwargs)
 
+    _read_once(_run)
+    _read_once(_arun)
     return {"_run": _run, "_arun": _arun}
+
+
+def _read_once(fn: Any) -> None:
+    """Resolve the signature now: LangChain reads it, and evaluates annotations written as text, on every call."""
+    try:
+        hints = get_type_hints(fn, include_extras=True)
+    except Exception:  # names that only a type checker knows: it stays as it was written
+        return
+    signature = inspect.signature(fn)
+    known = [one.replace(annotation=hints.get(one.name, one.annotation)) for one in signature.parameters.values()]
+    fn.__annotations__ = hints
+    fn.__signature__ = signature.replace(parameters=known)
 
 
 def _outside(kind: type[BaseTool]) -> dict[str, Any]:

@@ -102,7 +102,7 @@ class _Run:
         self._graph, self._given, self._config = graph, given, config or {}
         self.engine: Engine = graph._engine  # noqa: SLF001 - the class `wrap` made
         outer = self.engine.scopes.find()
-        self.scope: Scope = outer or self.engine.scopes.new(bounded=True)
+        self.scope: Scope = outer or self.engine.scopes.new()
         self._owns_scope = outer is None
         asked, keys = kwargs.get("stream_mode"), kwargs.get("output_keys")
         self._keys: str | Sequence[str] = graph.output_channels if keys is None else keys

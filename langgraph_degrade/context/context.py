@@ -201,7 +201,7 @@ class DegradeState(TypedDict, total=False):
 
 def turn_of(messages: object) -> str | None:
     """Return the id of the message the current turn began with: the same on every worker and after every resume."""
-    if isinstance(messages, Sequence):
+    if isinstance(messages, (list, Sequence)):
         for message in reversed(messages):
             if getattr(message, "type", None) == "human":
                 name = getattr(message, "id", None)

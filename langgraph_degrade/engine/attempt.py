@@ -48,7 +48,7 @@ async def attempt(errand: Errand, target: Target, fn: Callable[[], Any], *, is_a
     value = reading = None
     try:
         in_place = own_thread and not is_async  # of no colour and without a limit: no port is needed
-        value = no_coroutine(fn()) if in_place else await _ported(errand, target, fn, limit, is_async=is_async)
+        value = no_coroutine(fn()) if in_place else await _ported(errand, target, fn, started, limit, is_async=is_async)
         value, reading, failure = judge(errand, target, value)
     except Exception as error:
         if ambient.is_control_flow(error):
@@ -59,21 +59,21 @@ async def attempt(errand: Errand, target: Target, fn: Callable[[], Any], *, is_a
         errand.call.was_sent = True
         target.release(permit, started)
         raise
-    errand.call.was_sent = errand.call.was_sent or failure is None or not failure.unsent
+    errand.call.was_sent |= failure is None or not failure.unsent
     ended = ground.now()
     target.tell(permit, failure, ended)
     return value, reading, failure, ended - started
 
 
 def _ported(
-    errand: Errand, target: Target, fn: Callable[[], Any], limit: float | None, *, is_async: bool
+    errand: Errand, target: Target, fn: Callable[[], Any], started: float, limit: float | None, *, is_async: bool
 ) -> Coroutine[Any, Any, Any]:
     return errand.ground.ports.call(
         fn,
         is_async=is_async,
         timeout=limit,
         own_thread=False,
-        on_late=partial(_came_late, errand, target, errand.ground.now()),
+        on_late=partial(_came_late, errand, target, started),
         blocked=target.held_the_loop,
         bulkhead=target.bulkhead,
     )
@@ -90,13 +90,11 @@ def judge(errand: Errand, target: Target, value: Any) -> tuple[Any, Reading | No
     return reading.value, reading, reading.failure
 
 
-def remember(errand: Errand, target: Target, value: Any, reading: Reading | None, asked_at: float) -> Any:
-    """Keep a live value as the last good one, as old as its question; returns it as plain data."""
-    data = value if reading is None else reading.data
+def remember(errand: Errand, target: Target, value: Any, data: Any, asked_at: float) -> None:
+    """Keep a live value as the last good one, as old as its question."""
     key, cache = errand.call.key, target.cache
     if key is not None and cache is not None and is_kept(errand, value):
         cache.put(key, (value, data), asked_at, empty=is_empty(data))
-    return data
 
 
 def is_kept(errand: Errand, value: Any) -> bool:
@@ -151,7 +149,8 @@ def _came_late(errand: Errand, target: Target, asked_at: float, late: Late) -> N
     if late.error is None:
         value, reading, failure = judge(errand, target, late.value)
         if failure is None:
-            data = remember(errand, target, value, reading, asked_at)
+            data = value if reading is None else reading.data
+            remember(errand, target, value, data, asked_at)
     elif isinstance(late.error, Exception):
         failure = classify(late.error, source=target.source)
     else:

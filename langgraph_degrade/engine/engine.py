@@ -219,27 +219,27 @@ class Engine:
         return (tenant, whose, text)
 
     def _alone(self, plan: Plan, call: Call) -> Outcome:
-        """Outside of every request: this call is one, and calls inside it join it."""
-        scope = self.scopes.new(bounded=False)
+        """Outside of every request: this call is one, without a limit; calls inside it join it."""
+        scope = Scope(self.scopes, self.policy.request, 0.0, None)
         token = ACTIVE.set(scope)
         try:
             return complete(self._perform(Errand(plan, call, scope, self._sync)))
         finally:
             ACTIVE.reset(token)
-            self._end(scope)
+            if scope.touched:
+                self._end(scope)
 
     async def _alone_async(self, plan: Plan, call: Call) -> Outcome:
-        scope = self.scopes.new(bounded=False)
+        scope = Scope(self.scopes, self.policy.request, 0.0, None)
         token = ACTIVE.set(scope)
         try:
             return await self._perform(Errand(plan, call, scope, self._async))
         finally:
             ACTIVE.reset(token)
-            self._end(scope)
+            if scope.touched:
+                self._end(scope)
 
-    def _make_scope(self, *, bounded: bool) -> Scope:
-        if not bounded:
-            return Scope(self.scopes, self.policy.request, 0.0, None)
+    def _make_scope(self) -> Scope:
         now = self.clock.monotonic()
         return Scope(self.scopes, self.policy.request, now, now + self.session_time())
 

@@ -48,7 +48,9 @@ async def walk(errand: Errand) -> Outcome:
 def fresh(errand: Errand, got: Attempt) -> Outcome:
     """Hand out a live value: it is remembered, and buries what this call may have left undone earlier."""
     value, reading, _, elapsed = got
-    data = remember(errand, errand.plan.target, value, reading, errand.ground.now() - elapsed)
+    data = value if reading is None else reading.data
+    if errand.call.key is not None:
+        remember(errand, errand.plan.target, value, data, errand.ground.now() - elapsed)
     if errand.scope.touched:
         bury(errand)
     return Outcome("ok", value, data)

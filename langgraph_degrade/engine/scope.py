@@ -10,6 +10,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
+from functools import partial
 from random import Random
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
@@ -198,7 +199,7 @@ class Scope:
         self.thread = self.thread or thread
         if self._is_given:
             return
-        stored = state.get("degrade") if isinstance(state, Mapping) else getattr(state, "degrade", None)
+        stored = state.get("degrade") if isinstance(state, (dict, Mapping)) else getattr(state, "degrade", None)
         if turn is None and not stored:
             return
         self._is_given = turn is not None
@@ -234,7 +235,7 @@ class Scopes:
         self.notify = notify
         self._end = end
         self._chance = chance
-        self._runs: dict[int, tuple[object, Scope]] = {}
+        self._runs: dict[int, tuple[object, Scope, weakref.ref[object]]] = {}
         self.lock = threading.RLock()
         """One for all scopes: it is held for an addition or two, and a lock each would be most of a scope's cost."""
 
@@ -254,9 +255,9 @@ class Scopes:
         """An id no other request has."""
         return format(self._chance.getrandbits(48), "012x")
 
-    def new(self, *, bounded: bool) -> Scope:
-        """A fresh request; `bounded` ones get the session tier as their deadline."""
-        return self._make(bounded=bounded)
+    def new(self) -> Scope:
+        """A fresh request, with the session tier as its deadline."""
+        return self._make()
 
     def end(self, scope: Scope) -> None:
         """Close a request: one structured log record if it was degraded."""
@@ -271,12 +272,11 @@ class Scopes:
             known = self._runs.get(id(control))
             if known is not None:
                 return known[1]
-            scope = self._make(bounded=True)
-            self._runs[id(control)] = (control, scope)
-        weakref.finalize(anchor, self._finish, id(control)).atexit = False
+            scope = self._make()
+            self._runs[id(control)] = (control, scope, weakref.ref(anchor, partial(self._finish, id(control))))
         return scope
 
-    def _finish(self, key: int) -> None:
+    def _finish(self, key: int, _: object) -> None:
         known = self._runs.pop(key, None)
         if known is not None:
             self._end(known[1])

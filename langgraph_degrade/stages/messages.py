@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from functools import lru_cache
+from typing import Any, Literal
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
@@ -15,27 +16,35 @@ SHORTEST = 12
 
 def messages_of(state: object, key: str = "messages") -> Sequence[BaseMessage]:
     """The conversation in a graph's state, or nothing."""
-    if isinstance(state, Mapping):
+    if isinstance(state, (dict, Mapping)):  # `dict` first: asking an abstract class takes its time
         found = state.get(key)
     elif isinstance(state, list):
         found = state
     else:
         found = getattr(state, key, None)
-    return found if isinstance(found, Sequence) and not isinstance(found, str) else ()
+    return found if isinstance(found, (list, Sequence)) and not isinstance(found, str) else ()
 
 
 def language_of(messages: Sequence[Any]) -> Language:
     """The language to answer in: of the last question that has one; an order number or "ok" has none of its own."""
-    questions = [str(message.text) for message in messages if isinstance(message, HumanMessage)]
-    telling = (text for text in reversed(questions) if len(text) > SHORTEST or detect(text) == "zh")
-    return detect(next(telling, questions[-1] if questions else ""))
+    last: str | None = None
+    for message in reversed(messages):
+        if _role(type(message)) != "human":
+            continue
+        question = str(message.text)
+        language = detect(question)
+        if len(question) > SHORTEST or language == "zh":
+            return language
+        last = question if last is None else last
+    return detect(last or "")
 
 
 def maker_of(messages: Sequence[Any], tool_call_id: str | None) -> str | None:
     """The id of the message that made a tool call: the latest, as some providers use their ids again in every round."""
     for message in reversed(messages):
-        if isinstance(message, AIMessage) and any(call["id"] == tool_call_id for call in message.tool_calls):
-            return message.id
+        if _role(type(message)) == "ai" and any(call["id"] == tool_call_id for call in message.tool_calls):
+            name: str | None = message.id
+            return name
     return None
 
 
@@ -105,13 +114,27 @@ def _calls(message: AIMessage) -> list[dict[str, str]]:
 def is_whole(messages: Sequence[BaseMessage]) -> bool:
     """Nothing to repair: every call is answered right after it. The common case, checked without building anything."""
     open_ids: list[str] = []
+    message: Any
     for message in messages:
-        if isinstance(message, ToolMessage):
+        role = _role(type(message))
+        if role == "tool":
             if message.tool_call_id not in open_ids:
                 return False
             open_ids.remove(message.tool_call_id)
         elif open_ids:
             return False
-        elif isinstance(message, AIMessage) and (message.tool_calls or message.invalid_tool_calls):
+        elif role == "ai" and (message.tool_calls or message.invalid_tool_calls):
             open_ids = [call["id"] for call in _calls(message)]
     return not open_ids
+
+
+@lru_cache(maxsize=64)
+def _role(kind: type) -> Literal["human", "ai", "tool", "other"]:
+    """Whose words a message is, by its class: asking pydantic's classes anew takes longer than all the rest here."""
+    for role, base in _ROLES.items():
+        if issubclass(kind, base):
+            return role
+    return "other"
+
+
+_ROLES: Mapping[Literal["human", "ai", "tool"], type] = {"human": HumanMessage, "ai": AIMessage, "tool": ToolMessage}

@@ -26,7 +26,7 @@ _TEXT_LOOKED_AT = 4096  # ○ characters: an error says so at its beginning
 _TRANSIENT: frozenset[Kind] = frozenset({"timeout", "connection"})  # spec T1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: that costs more than everything else about making one
 class Reading:
     """What a tool's return value turned out to be."""
 

@@ -40,26 +40,23 @@ def guarded(
         verify=callables.get(target.policy.verify or ""),
         claims=target.policy.effect == "write",
         answers=False,
+        is_cacheable=not is_method(fn),
     )
     bind = binder(fn)
-    is_cacheable = not is_method(fn)
-
-    def to(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Call:
-        call = Call(args, kwargs, bind)
-        call.is_cacheable = is_cacheable
-        return call
 
     if is_async:
 
         @functools.wraps(fn)
         async def call_async(*args: Any, **kwargs: Any) -> Any:
-            return value_or_raise(await engine.arun(plan, to(args, kwargs)), target)
+            outcome = await engine.arun(plan, Call(args, kwargs, bind))
+            return outcome.value if outcome.status == "ok" else value_or_raise(outcome, target)
 
         return cast("F", call_async)
 
     @functools.wraps(fn)
     def call(*args: Any, **kwargs: Any) -> Any:
-        return value_or_raise(engine.run(plan, to(args, kwargs)), target)
+        outcome = engine.run(plan, Call(args, kwargs, bind))
+        return outcome.value if outcome.status == "ok" else value_or_raise(outcome, target)
 
     return cast("F", call)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache, partial
+from operator import call as handed_on
 from typing import TYPE_CHECKING, Any
 
 from langchain.agents.middleware.types import ExtendedModelResponse, ModelResponse
@@ -21,7 +21,7 @@ from langgraph_degrade.stages.messages import is_whole, repair
 from langgraph_degrade.stages.tools.reading import Reading
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterable
 
     from langchain.agents.middleware.types import ModelRequest
 
@@ -45,41 +45,49 @@ class ModelCalls:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._models = KnownModels()
+        self._plans: dict[tuple[str, bool, bool], Plan] = {}
 
     def wrap(self, request: ModelRequest, handler: Callable[[ModelRequest], Response]) -> Response:
-        one = self._one(request)
-        return one.response(self._engine.run(one.plan(handler, is_async=False), one.call, one.scope))
+        one, plan = self._begin(request, is_async=False)
+        return one.response(self._engine.run(plan, one.call(handler), one.scope))
 
     async def awrap(self, request: ModelRequest, handler: Callable[[ModelRequest], Awaitable[Response]]) -> Response:
-        one = self._one(request)
-        return one.response(await self._engine.arun(one.plan(handler, is_async=True), one.call, one.scope))
+        one, plan = self._begin(request, is_async=True)
+        return one.response(await self._engine.arun(plan, one.call(handler), one.scope))
 
-    def _one(self, request: ModelRequest) -> _One:
+    def _begin(self, request: ModelRequest, *, is_async: bool) -> tuple[_One, Plan]:
         quiet, name = self._models.look_up(request.model)
-        return _One(self._engine, request if quiet is request.model else request.override(model=quiet), name)
+        one = _One(self._engine, request if quiet is request.model else request.override(model=quiet))
+        key = (name, is_async, _is_streamed())
+        plan = self._plans.get(key)
+        if plan is None:
+            plan = self._plans[key] = self._plan(*key)
+        return one, plan
+
+    def _plan(self, name: str, is_async: bool, is_streamed: bool) -> Plan:  # noqa: FBT001 - the parts of a key
+        return Plan(
+            target=_model_target(self._engine, name),
+            fn=handed_on,
+            is_async=is_async,
+            steps=STEPS,
+            reader=_read,
+            is_cacheable=False,
+            leaves_items=False,
+            repeats=not is_streamed,
+        )
 
 
 class _One:
     """One model call."""
 
-    def __init__(self, engine: Engine, request: ModelRequest, name: str) -> None:
+    def __init__(self, engine: Engine, request: ModelRequest) -> None:
         self._engine = engine
-        self._name = name
         self.scope = enter(engine, request.state)
         self._mark = self.scope.revision if self.scope else 0
         self._request = self._mended(request)
-        self.call = Call((), {}, dict)
 
-    def plan(self, handler: Callable[[ModelRequest], Any], *, is_async: bool) -> Plan:
-        return Plan(
-            target=self._target(),
-            fn=partial(handler, self._request),
-            is_async=is_async,
-            steps=STEPS,
-            reader=_read,
-            leaves_items=False,
-            repeats=not _is_streamed(),
-        )
+    def call(self, handler: Callable[[ModelRequest], Any]) -> Call:
+        return Call((handler, self._request), {}, _nameless)
 
     def response(self, outcome: Outcome) -> Response:
         value = outcome.value if outcome.status == "ok" else self._closing()
@@ -99,15 +107,17 @@ class _One:
         mended: Any = repair(request.messages, self._engine.language(), self._engine.policy.texts)
         return request.override(messages=mended)
 
-    def _target(self) -> Target:
-        return self._engine.known(self._name) or _model_target(self._engine, self._name)
-
     def _closing(self) -> AIMessage:
         """The model has no answer: say what is known, what is not done, and what to do next."""
         context = self.scope.context if self.scope is not None else DegradeContext()
         language, texts = self._engine.language(), self._engine.policy.texts
         words = closing("answer.crash", self._request.messages, context, language, texts)
         return AIMessage(words, response_metadata={"degraded": True})
+
+
+def _nameless(*_: Any) -> dict[str, Any]:
+    """A model call has no arguments that a policy could name."""
+    return {}
 
 
 def _model_target(engine: Engine, name: str) -> Target:
@@ -120,13 +130,12 @@ def _model_target(engine: Engine, name: str) -> Target:
 def _is_streamed() -> bool:
     """Somebody sees the tokens as they come: asking again would show them twice (spec M5)."""
     callbacks = ambient.config().get("callbacks")
-    handlers = getattr(callbacks, "handlers", callbacks) or ()
-    return any(_shows_tokens(type(one)) for one in handlers)
-
-
-@lru_cache(maxsize=256)
-def _shows_tokens(handler: type) -> bool:
-    return any("Streaming" in kind.__name__ or "StreamMessages" in kind.__name__ for kind in handler.__mro__)
+    handlers: Iterable[object] = getattr(callbacks, "handlers", callbacks) or ()
+    return any(
+        "Streaming" in kind.__name__ or "StreamMessages" in kind.__name__
+        for one in handlers
+        for kind in type(one).__mro__
+    )
 
 
 def _is_plainly_good(message: Any) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -68,7 +69,7 @@ class _One:
         self._guarded = None if request.tool is None else calls.guard(request.tool)
         self.request = request if self._guarded is None else request.override(tool=self._guarded)
         id = request.tool_call["id"]
-        self._made = Made(id, maker_of(messages_of(request.state, self._key), id))
+        self._made = Made(id, maker_of(messages_of(request.state, self._key), id), self.scope)
         self.result: Any = None
 
     def __enter__(self) -> Self:
@@ -169,8 +170,7 @@ def enter(engine: Engine, state: object, messages_key: str = "messages") -> Scop
         return scope
     messages = messages_of(state, messages_key)
     if scope.language is None:
-        configured = engine.policy.language
-        scope.language = language_of(messages) if configured == "auto" else configured
+        scope.language = partial(language_of, messages)
     thread = ambient.configurable().get("thread_id")
     scope.adopt(state, turn_of(messages), None if thread is None else str(thread))
     return scope

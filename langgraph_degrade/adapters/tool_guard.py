@@ -22,6 +22,7 @@ from langgraph_degrade.stages.tools.wording import as_text, told
 if TYPE_CHECKING:
     from langgraph_degrade.engine.engine import Engine
     from langgraph_degrade.engine.plan import Step
+    from langgraph_degrade.engine.scope import Scope
     from langgraph_degrade.engine.target import Target
 
 _NO_SUCH = object()
@@ -44,9 +45,10 @@ class Slot:
 class Made:
     """A tool call as a message made it: what the node around the tool passes to its inside, and gets back."""
 
-    __slots__ = ("call", "id", "maker", "outcome")
+    __slots__ = ("call", "id", "maker", "outcome", "scope")
 
-    def __init__(self, id: str | None, maker: str | None) -> None:
+    def __init__(self, id: str | None, maker: str | None, scope: Scope | None) -> None:
+        self.scope = scope
         self.id = id
         self.maker = maker
         """The id of the message: some providers number their calls per message."""
@@ -95,33 +97,37 @@ class Guard:
     def run(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         if self._async_only:
             raise AsyncOnly(f"{self.target.name} has no sync version: call it from async code")
-        return self._content(self._engine.run(self._sync_plan, self._call(args, kwargs)))
+        slot, made = _around()
+        call = self._call(args, kwargs, slot, made)
+        return self._content(self._engine.run(self._sync_plan, call, None if made is None else made.scope), slot, made)
 
     async def arun(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self._async_plan is self._sync_plan and hasattr(kwargs.get("run_manager"), "get_sync"):
             kwargs["run_manager"] = kwargs["run_manager"].get_sync()
-        return self._content(await self._engine.arun(self._async_plan, self._call(args, kwargs)))
+        slot, made = _around()
+        call = self._call(args, kwargs, slot, made)
+        return self._content(
+            await self._engine.arun(self._async_plan, call, None if made is None else made.scope), slot, made
+        )
 
-    def _call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Call:
-        slot, made = SLOT.get(), MADE.get()
+    def _call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], slot: Slot | None, made: Made | None) -> Call:
         named = self._arguments.named(args, kwargs)
         call = Call(args, kwargs, lambda *_, **__: named)
         call.asked = named
         call.id = slot.id if slot is not None else None
         call.is_cacheable = self._arguments.are_all(kwargs, call.id)
-        if made is not None and call.id is not None and made.id == call.id:
+        if made is not None:
             made.call = call
             if made.maker is not None:
                 call.id = f"{made.maker}/{call.id}"
         return call
 
-    def _content(self, outcome: Outcome) -> Any:
+    def _content(self, outcome: Outcome, slot: Slot | None, made: Made | None) -> Any:
         """What LangChain is to format: the tool's own value, or the honest text in its place."""
-        slot, made = SLOT.get(), MADE.get()
         if slot is not None:
             slot.outcome = outcome
-            if made is not None and made.id == slot.id:
-                made.outcome = outcome
+        if made is not None:
+            made.outcome = outcome
         if is_plain(outcome):
             value = outcome.data if isinstance(outcome.value, bytes | bytearray) else outcome.value
             is_own = not self._has_artifact or outcome.source is None or isinstance(value, tuple)
@@ -160,6 +166,13 @@ class Guard:
         if tool_call_id is None:
             return output if is_plain(outcome) else result_of(outcome)
         return attach(output, outcome, own_artifact=self._has_artifact)
+
+
+def _around() -> tuple[Slot | None, Made | None]:
+    """The invocation this code is inside of, and the call it was made for, if a message made it."""
+    slot, made = SLOT.get(), MADE.get()
+    is_for_this = slot is not None and made is not None and slot.id is not None and made.id == slot.id
+    return slot, made if is_for_this else None
 
 
 def has_async(tool: BaseTool) -> bool:

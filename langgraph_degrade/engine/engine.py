@@ -123,10 +123,6 @@ class Engine:
             twins[twin] = f"{name}#{len(twins) + 1}" if twins else name
         return twins.get(twin, f"{name}#{MOST_TWINS}")
 
-    def known(self, name: str) -> Target | None:
-        """The target of this name, if it was seen before."""
-        return self._targets.get(name)
-
     def targets(self) -> Mapping[str, Target]:
         """Every target seen so far, by name."""
         return dict(self._targets)
@@ -135,19 +131,17 @@ class Engine:
         """Run a plan in the caller's thread."""
         if plan.is_async:
             raise TypeError(f"{plan.target.name} is async: call it from async code")
+        scope = scope or self.scopes.find()
         if scope is None:
-            scope = self.scopes.find()
-            if scope is None:
-                return self._alone(plan, call)
+            return self._alone(plan, call)
         return complete(self._perform(Errand(plan, call, scope, self._sync)))
 
-    async def arun(self, plan: Plan, call: Call, scope: Scope | None = None) -> Outcome:
-        """Run a plan in the caller's event loop."""
+    def arun(self, plan: Plan, call: Call, scope: Scope | None = None) -> Coroutine[Any, Any, Outcome]:
+        """Run a plan in the caller's event loop; to be awaited at once."""
+        scope = scope or self.scopes.find()
         if scope is None:
-            scope = self.scopes.find()
-            if scope is None:
-                return await self._alone_async(plan, call)
-        return await self._perform(Errand(plan, call, scope, self._async))
+            return self._alone_async(plan, call)
+        return self._perform(Errand(plan, call, scope, self._async))
 
     def language(self) -> Literal["zh", "en"]:
         """The language to speak in the request this code is in."""
@@ -155,7 +149,7 @@ class Engine:
         if configured != "auto":
             return configured
         scope = self.scopes.find()
-        return (scope.language if scope is not None else None) or "en"
+        return "en" if scope is None or scope.language is None else scope.language()
 
     def session_time(self) -> float:
         """Seconds of the session tier for a request that begins now."""
@@ -167,14 +161,13 @@ class Engine:
         return min(max(self._mean * SESSION_FACTOR, SHORTEST_SESSION), LONGEST_SESSION)
 
     def _perform(self, errand: Errand) -> Coroutine[Any, Any, Outcome]:
-        plan, call, scope, _ = errand
-        target = plan.target
-        if plan.claims:
+        target = errand.plan.target
+        if errand.plan.claims:
             return write(errand, self.ledger)
         if target.cache is not None:
-            call.key = self._key(target.policy.cache, call, scope)
+            errand.call.key = self._key(target.policy.cache, errand)
         if target.read_through is not None:
-            key = self._key(target.policy.read_through, call, scope)
+            key = self._key(target.policy.read_through, errand)
             if key is not None:
                 return self._through(errand, target.read_through, key)
         return walk(errand)
@@ -205,8 +198,9 @@ class Engine:
                 lead.fulfil((outcome.value, outcome.data), asked_at, empty=is_empty(outcome.data))
             return outcome
 
-    def _key(self, policy: CachePolicy | None, call: Call, scope: Scope) -> Hashable:
-        if policy is None or not call.is_cacheable:
+    def _key(self, policy: CachePolicy | None, errand: Errand) -> Hashable:
+        call, scope = errand.call, errand.scope
+        if policy is None or not (errand.plan.is_cacheable and call.is_cacheable):
             return None
         here = ambient.runtime()
         who = ambient.configurable() or scope.identity

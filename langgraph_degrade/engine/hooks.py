@@ -18,8 +18,8 @@ log = logging.getLogger("langgraph_degrade")
 
 async def run_hook(errand: Errand, hook: Callable[[], Any]) -> Any:
     """Run `hook`; where it fails, that is logged and the result is None."""
-    plan, call, scope, ground = errand
-    limit, own_thread, _ = plan.target.limit(call, scope, ground.now())
+    plan, ground = errand.plan, errand.ground
+    limit, own_thread, _ = plan.target.limit(errand.call, errand.scope, ground.now())
     try:
         return await ground.ports.call(hook, is_async=is_async_callable(hook), timeout=limit, own_thread=own_thread)
     except Exception as error:

@@ -40,7 +40,7 @@ FLAGS = {"stale": "data_stale", "partial": "data_partial", "unknown": "write_unk
 
 async def walk(errand: Errand) -> Outcome:
     """Call what the plan guards; where that fails, take its rungs one by one."""
-    plan, call, _, _ = errand
+    plan, call = errand.plan, errand.call
     first = await attempt(errand, plan.target, partial(plan.fn, *call.args, **call.kwargs), is_async=plan.is_async)
     return fresh(errand, first) if first[2] is None else await _Descent(errand).run(first)
 
@@ -71,7 +71,7 @@ class _Descent:
 
     def __init__(self, errand: Errand) -> None:
         self._errand = errand
-        self._plan, self._call, self._scope, self._ground = errand
+        self._plan, self._call, self._scope, self._ground = errand.plan, errand.call, errand.scope, errand.ground
         self._target = errand.plan.target
         self._first = self._failure = self._down = Failure("unknown")
         self._causes: list[Exception] = []

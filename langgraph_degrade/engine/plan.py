@@ -67,6 +67,8 @@ class Plan:
     """Reads back whether a write happened: `(args, config)` -> True, False, None (can't tell)."""
     keeps: Callable[[Any], bool] | None = None
     """False for values that belong to one call and must not be kept for another."""
+    is_cacheable: bool = True
+    """False where results hang on more than the arguments: on the object of a method."""
     claims: bool = False
     """A write of which nobody may lose track: claimed in the store before it is sent."""
     heeds_no: bool = True
@@ -89,7 +91,7 @@ class Call:
     id: str | None = None
     """The tool call's id, where a model made it."""
     is_cacheable: bool = True
-    """False where the result hangs on more than the arguments: injected state, the object of a method."""
+    """False where this one's result hangs on more than the arguments: on injected state."""
     asked: Mapping[str, Any] | None = None
     """What an alternative is asked with, where that is not the call's own arguments (LangChain adds some to a tool's)."""
     was_sent: bool = False

@@ -56,17 +56,17 @@ class CallTimedOut(TimeoutError):
 class Ports(Protocol):
     """How the engine reaches the world."""
 
-    async def call(  # noqa: PLR0913
+    def call(  # noqa: PLR0913
         self,
         fn: Callable[[], Any],
         *,
         is_async: bool,
-        timeout: float | None,  # noqa: ASYNC109
+        timeout: float | None,
         own_thread: bool,
         on_late: Callable[[Late], None] | None = None,
         blocked: Callable[[float], None] | None = None,
         bulkhead: Bulkhead | None = None,
-    ) -> Any:
+    ) -> Coroutine[Any, Any, Any]:
         """Call `fn` and return or raise what it does, within `timeout` seconds (None: without a limit).
 
         Args:
@@ -157,24 +157,24 @@ class AsyncPorts:
         self._clock = clock
         self._workers = workers
 
-    async def call(  # noqa: PLR0913
+    def call(  # noqa: PLR0913
         self,
         fn: Callable[[], Any],
         *,
         is_async: bool,
-        timeout: float | None,  # noqa: ASYNC109
+        timeout: float | None,
         own_thread: bool,
         on_late: Callable[[Late], None] | None = None,
         blocked: Callable[[float], None] | None = None,
         bulkhead: Bulkhead | None = None,
-    ) -> Any:
+    ) -> Coroutine[Any, Any, Any]:
         """See `Ports.call`. A sync `fn` runs on a worker, where it can't block the loop, unless `own_thread`."""
-        if is_async:
-            if timeout is None:
-                return await awaited(fn)
-            return await self._in_task(timeout, TaskCall(fn, self._clock, bulkhead, on_late), blocked)
-        value = fn() if own_thread else await self._on_worker(timeout, fn, on_late, bulkhead)
-        return no_coroutine(value)
+        # Not `async` itself: every frame between a task and what it waits for is passed twice.
+        if not is_async:
+            return _here(fn) if own_thread else self._on_worker(timeout, fn, on_late, bulkhead)
+        if timeout is None:
+            return awaited(fn)
+        return self._in_task(timeout, TaskCall(fn, self._clock, bulkhead, on_late), blocked)
 
     async def wait(self, done: Future[None], limit: float | None) -> None:
         """Suspend the caller's task until `done` is."""
@@ -217,8 +217,12 @@ class AsyncPorts:
             job.give_up()
             raise
         if limit is None or job.take() or job.abandon():
-            return job.result()
+            return no_coroutine(job.result())
         raise CallTimedOut(limit, queued=queued)
+
+
+async def _here(fn: Callable[[], Any]) -> Any:
+    return no_coroutine(fn())
 
 
 def no_coroutine(value: Any) -> Any:

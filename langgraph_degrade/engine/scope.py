@@ -36,7 +36,8 @@ class Scope:
     thread: str | None = None
     identity: Mapping[str, Any] = MappingProxyType({})
     """Whose request it is, outside a graph: stands in for `config["configurable"]`."""
-    language: Literal["zh", "en"] | None = None
+    language: Callable[[], Literal["zh", "en"]] | None = None
+    """Says which language to speak; asked only where something has to be said."""
     query: QueryClass = "basic"
     _id: str | None = None
     _context: DegradeContext | None = None

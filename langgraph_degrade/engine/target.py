@@ -25,6 +25,8 @@ log = logging.getLogger("langgraph_degrade")
 
 LONGEST_CLOSE = 86_400.0
 """A `Retry-After` beyond a day ○ is not believed (case-P10)."""
+NO_LIMIT = (None, True, False)
+"""What `Target.limit` says of a call that may take as long as it takes."""
 QUOTA_CLOSE = 300.0
 """An account without money is left alone for this long ○ when it names no time itself (case-P01)."""
 
@@ -55,6 +57,7 @@ class Target:
     def define(self, policy: TargetPolicy, source: Literal["tool", "model"]) -> None:
         """Say what is allowed with it, and whose words the classifier reads."""
         self.policy = policy
+        self._has_no_limit = policy.timeout is not None and policy.timeout.basic is policy.timeout.complex is None
         self.source: Literal["tool", "model"] = source
         self.cache = LastGood(policy.cache) if policy.cache else None
         self.read_through = ReadThrough(policy.read_through) if policy.read_through else None
@@ -147,12 +150,14 @@ class Target:
 
     def limit(self, call: Call, scope: Scope, now: float) -> tuple[float | None, bool, bool]:
         """(seconds this call may take, in the caller's own thread, it is the request's time that limits it)."""
+        if self._has_no_limit:
+            return NO_LIMIT
         remaining = None if scope.deadline is None else scope.deadline - now
         if self.policy.timeout is None:
             return remaining, remaining is None, True
         wanted = self.configured(call, scope.query)
         if wanted is None:
-            return None, True, False
+            return NO_LIMIT
         if remaining is not None and remaining < wanted:
             return remaining, False, True
         return wanted, False, False

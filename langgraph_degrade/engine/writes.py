@@ -186,7 +186,7 @@ class Ledger:
 
     async def claim(self, errand: Errand) -> Claimed | None:
         """Claim this write, or find what stands in its way; None where nothing tells one request from another."""
-        plan, call, scope, ground = errand
+        plan, call, scope, ground = errand.plan, errand.call, errand.scope, errand.ground
         thread = scope.thread = scope.thread or _thread()
         if thread is None:
             return None
@@ -235,7 +235,7 @@ class Ledger:
 
     async def note(self, errand: Errand, outcome: Outcome) -> None:
         """Keep the list of what is unfinished: an item for what was left, none for what is done now."""
-        plan, call, scope, ground = errand
+        plan, call, scope, ground = errand.plan, errand.call, errand.scope, errand.ground
         name, thread = item_id(plan.target.name, plan.target.intent(call)), scope.thread
         if thread is None:
             return

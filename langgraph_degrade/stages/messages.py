@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
-from typing import Any, Literal
+from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
@@ -29,7 +28,7 @@ def language_of(messages: Sequence[Any]) -> Language:
     """The language to answer in: of the last question that has one; an order number or "ok" has none of its own."""
     last: str | None = None
     for message in reversed(messages):
-        if _role(type(message)) != "human":
+        if _ROLES[type(message)] != "human":
             continue
         question = str(message.text)
         language = detect(question)
@@ -42,7 +41,7 @@ def language_of(messages: Sequence[Any]) -> Language:
 def maker_of(messages: Sequence[Any], tool_call_id: str | None) -> str | None:
     """The id of the message that made a tool call: the latest, as some providers use their ids again in every round."""
     for message in reversed(messages):
-        if _role(type(message)) == "ai" and any(call["id"] == tool_call_id for call in message.tool_calls):
+        if _ROLES[type(message)] == "ai" and any(call["id"] == tool_call_id for call in message.tool_calls):
             name: str | None = message.id
             return name
     return None
@@ -116,7 +115,7 @@ def is_whole(messages: Sequence[BaseMessage]) -> bool:
     open_ids: list[str] = []
     message: Any
     for message in messages:
-        role = _role(type(message))
+        role = _ROLES[type(message)]
         if role == "tool":
             if message.tool_call_id not in open_ids:
                 return False
@@ -128,13 +127,13 @@ def is_whole(messages: Sequence[BaseMessage]) -> bool:
     return not open_ids
 
 
-@lru_cache(maxsize=64)
-def _role(kind: type) -> Literal["human", "ai", "tool", "other"]:
+class _Roles(dict[type, str]):
     """Whose words a message is, by its class: asking pydantic's classes anew takes longer than all the rest here."""
-    for role, base in _ROLES.items():
-        if issubclass(kind, base):
-            return role
-    return "other"
+
+    def __missing__(self, kind: type) -> str:
+        bases: dict[str, type] = {"human": HumanMessage, "ai": AIMessage, "tool": ToolMessage}
+        role = self[kind] = next((role for role, base in bases.items() if issubclass(kind, base)), "other")
+        return role
 
 
-_ROLES: Mapping[Literal["human", "ai", "tool"], type] = {"human": HumanMessage, "ai": AIMessage, "tool": ToolMessage}
+_ROLES = _Roles()

@@ -270,6 +270,16 @@ def test_a_model_without_an_answer_gives_an_honest_one(both: Both, clock: FakeCl
     assert DegradeContext.of(out).events[-1]["target"].startswith("model:")
 
 
+def test_a_model_whose_breaker_was_asked_for_first_is_still_a_model(both: Both, clock: FakeClock) -> None:
+    degrader = Degrader(clock=clock)
+    degrader.breaker("model:ScriptedModel")
+    agent = create_agent(ScriptedModel.saying("Hello."), [], middleware=[degrader.middleware()])
+    both.call(agent, "invoke", {"messages": [("user", "Hi")]})
+    target = degrader._engine.targets()["model:ScriptedModel"]
+    assert target.is_read
+    assert target.source == "model"
+
+
 def test_a_node_takes_its_fallbacks_and_says_so(both: Both, clock: FakeClock) -> None:
     agents = Agents(both, clock)
     broken = scripted([json.JSONDecodeError("no json", "", 0)], colour=both.colour)

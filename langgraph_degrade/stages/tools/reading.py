@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from langgraph_degrade.stages.tools.validation import Validator
 
 _TEXT_LOOKED_AT = 4096  # ○ characters: an error says so at its beginning
+_PLAIN = frozenset({dict, str, int, float, bool, type(None)})  # none of what is asked for one by one
 _TRANSIENT: frozenset[Kind] = frozenset({"timeout", "connection"})  # spec T1
 
 
@@ -45,7 +46,7 @@ class Reading:
         return self.data if is_bytes(self.value) else self.value
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Expected:
     """What is declared about a tool's answers."""
 
@@ -104,6 +105,8 @@ def read(
     """
     expected = _Expected(classify, envelope, schema_validator, text_errors or {})
     try:
+        if type(raw) in _PLAIN:
+            return _read_value(raw, expected)
         if isinstance(raw, BaseException):
             return _read_error(raw, expected)
         if isinstance(raw, ToolMessage):

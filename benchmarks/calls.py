@@ -97,7 +97,7 @@ def guard_sync(rounds: int) -> Iterator[Row]:
     yield Row(
         "guard, sync, nothing declared",
         more(taken, "undeclared", "bare") * MICRO,
-        note="`Degrader()`: session time only",
+        note="`Degrader()`: no limit outside a request",
     )
     hand_over = worker()
     limited = {"bare": answer, "timed": degrader.guard("timed")(answer), "hand-over": lambda: hand_over(answer)}

@@ -92,9 +92,9 @@ class Degrader:
         """Guard any callable, sync or async: `@degrader.guard("inventory", fallbacks=[cached_stock])`.
 
         The fallbacks take the same arguments and are tried in order, each behind breakers and a quota of its own. With
-        nothing left the call raises: the original error where nothing was tried instead of it, `CircuitOpen`,
-        `Overloaded`, … where it was refused, `LadderExhausted` otherwise, `UnknownOutcome` for a write that may have
-        happened.
+        nothing left the call raises: the original error where nothing was tried instead of it (a `TimeoutError` where its
+        time was over), `CircuitOpen`, `Overloaded`, … where it was refused, `LadderExhausted` otherwise, `UnknownOutcome`
+        for a declared write that may have happened.
         """
         from langgraph_degrade.adapters.guard import guarded
 
@@ -139,11 +139,13 @@ class Degrader:
         The fallbacks are nodes too and are tried in order. With nothing left the node leaves the state as it is (an
         answer node adds an honest answer), and the context says what is missing; it does not raise.
         """
-        from langgraph_degrade.adapters.guard import name_of
+        from langgraph_degrade.adapters.guard import code_of, name_of
         from langgraph_degrade.adapters.nodes import node
 
         called = name or getattr(fn, "name", None) or name_of(cast("Callable[..., Any]", fn))
-        return node(self._engine, fn, self._engine.target(f"node:{called}", stage=stage, scene=scene), fallbacks)
+        twin = f"{stage} {called if name else code_of(fn)}"  # two nodes may well bear one name, `<lambda>` say
+        target = self._engine.target(f"node:{called}", stage=stage, scene=scene, twin=twin)
+        return node(self._engine, fn, target, fallbacks)
 
     def middleware(self, *, name: str = "degrade") -> DegradeMiddleware:
         """For `create_agent`: `middleware=[degrader.middleware()]`. Put it first, so that it is the outermost."""

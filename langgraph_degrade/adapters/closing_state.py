@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -108,7 +109,7 @@ class Ending:
         reached, added = self._reached()
         language = self._language(reached)
         words = closing(self._key, reached, context, language, policy.texts)
-        return [*added, AIMessage(words, response_metadata={"degraded": True})]
+        return [*added, AIMessage(words, id=str(uuid4()), response_metadata={"degraded": True})]
 
     def _reached(self) -> tuple[Sequence[BaseMessage], list[BaseMessage]]:
         """The conversation, and what of it the state does not hold yet."""

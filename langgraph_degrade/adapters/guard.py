@@ -40,7 +40,8 @@ def guarded(
         verify=callables.get(target.policy.verify or ""),
         claims=target.policy.effect == "write",
         answers=False,
-        is_cacheable=not is_method(fn),
+        is_cacheable=not takes_self(fn),
+        owner=Itself(fn.__self__) if inspect.ismethod(fn) else None,
     )
     bind = binder(fn)
 
@@ -104,6 +105,14 @@ def name_of(fn: Callable[..., Any]) -> str:
     return getattr(fn, "__name__", type(fn).__name__)
 
 
+def code_of(fn: object) -> str:
+    """Where a callable is written; it tells apart what bears the same name."""
+    while isinstance(fn, functools.partial):
+        fn = fn.func
+    code = getattr(fn, "__code__", None)
+    return f"{code.co_filename}:{code.co_firstlineno}" if code is not None else type(fn).__qualname__
+
+
 def refuse_generators(fn: Callable[..., Any]) -> None:
     """A generator has not done anything when its call returns: there would be nothing to judge (case-B08)."""
     inner = fn
@@ -114,8 +123,23 @@ def refuse_generators(fn: Callable[..., Any]) -> None:
             raise TypeError(f"{name_of(fn)} is a generator: guard what it calls, or the function that consumes it")
 
 
-def is_method(fn: Callable[..., Any]) -> bool:
-    """The result hangs on an object that is no argument: one object's value must not answer for another's."""
+class Itself:
+    """An object as a part of a key: equal to itself alone, whatever it thinks of others, and kept alive by the key."""
+
+    __slots__ = ("_it",)
+
+    def __init__(self, it: object) -> None:
+        self._it = it
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Itself) and other._it is self._it
+
+    def __hash__(self) -> int:
+        return id(self._it)
+
+
+def takes_self(fn: Callable[..., Any]) -> bool:
+    """A method guarded in its class: the result hangs on an object that is no argument to be told apart by."""
     try:
         return next(iter(inspect.signature(fn).parameters), None) in ("self", "cls")
     except (TypeError, ValueError):

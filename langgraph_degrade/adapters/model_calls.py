@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from operator import call as handed_on
+import operator
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from langchain.agents.middleware.types import ExtendedModelResponse, ModelResponse
 from langchain_core.messages import AIMessage
@@ -67,12 +68,13 @@ class ModelCalls:
     def _plan(self, name: str, is_async: bool, is_streamed: bool) -> Plan:  # noqa: FBT001 - the parts of a key
         return Plan(
             target=_model_target(self._engine, name),
-            fn=handed_on,
+            fn=operator.call,
             is_async=is_async,
             steps=STEPS,
             reader=_read,
             is_cacheable=False,
             leaves_items=False,
+            waits=True,
             repeats=not is_streamed,
         )
 
@@ -112,7 +114,7 @@ class _One:
         context = self.scope.context if self.scope is not None else DegradeContext()
         language, texts = self._engine.language(), self._engine.policy.texts
         words = closing("answer.crash", self._request.messages, context, language, texts)
-        return AIMessage(words, response_metadata={"degraded": True})
+        return AIMessage(words, id=str(uuid4()), response_metadata={"degraded": True})
 
 
 def _nameless(*_: Any) -> dict[str, Any]:

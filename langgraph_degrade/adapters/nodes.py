@@ -20,6 +20,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
+from uuid import uuid4
 
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import Runnable, RunnableLambda
@@ -135,7 +136,7 @@ class _Node:
             return Command()
         texts = self._engine.policy.texts
         words = closing("answer.crash", messages_of(state), scope.context, self._engine.language(), texts)
-        answer = [AIMessage(words, response_metadata={"degraded": True})]
+        answer = [AIMessage(words, id=str(uuid4()), response_metadata={"degraded": True})]
         if _is_conversation(state):
             return answer
         if not ("messages" in state if isinstance(state, Mapping) else hasattr(state, "messages")):

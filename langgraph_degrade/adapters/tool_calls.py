@@ -164,13 +164,13 @@ def _words(outcome: Outcome, target: Target) -> str:
 
 
 def enter(engine: Engine, state: object, messages_key: str = "messages") -> Scope | None:
-    """The request this node runs in, told which turn, thread and language it is."""
+    """The request this node runs in, told its turn, its thread, and where to find its language."""
     scope = engine.scopes.find()
     if scope is None or scope.is_met:
         return scope
     messages = messages_of(state, messages_key)
-    if scope.language is None:
-        scope.language = partial(language_of, messages)
+    if scope.find_language is None:
+        scope.find_language = partial(language_of, messages)
     thread = ambient.configurable().get("thread_id")
     scope.adopt(state, turn_of(messages), None if thread is None else str(thread))
     return scope

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from langchain_core.tools import BaseTool, StructuredTool, Tool, ToolException
 from pydantic import ValidationError
@@ -73,12 +74,15 @@ class Guard:
         self._has_artifact = tool.response_format == "content_and_artifact"
         self._arguments = Arguments(tool)
         self._async_only = is_async_only(tool)
-        run, arun = partial(type(tool)._run, tool), partial(type(tool)._arun, tool)
+        run, arun = own_method(tool, "_run"), own_method(tool, "_arun")
         is_async = has_async(tool)
         self._sync_plan = self._plan(run, callables, is_async=False)
         self._async_plan = self._plan(arun, callables, is_async=True) if is_async else self._sync_plan
         if isinstance(tool, Tool):
             by_place(*self._sync_plan.steps, *(self._async_plan.steps if is_async else ()))
+
+    def __deepcopy__(self, _: object) -> Self:
+        return self  # a deep copy of a tool goes through the same engine
 
     def _plan(self, fn: Callable[..., Any], callables: Callables, *, is_async: bool) -> Plan:
         policy = self.target.policy
@@ -173,6 +177,12 @@ def _around() -> tuple[Slot | None, Made | None]:
     slot, made = SLOT.get(), MADE.get()
     is_for_this = slot is not None and made is not None and slot.id is not None and made.id == slot.id
     return slot, made if is_for_this else None
+
+
+def own_method(tool: BaseTool, name: str) -> Callable[..., Any]:
+    """The method of the tool's own class, which may be static or of the class, bound to the tool."""
+    method: Callable[..., Any] = inspect.getattr_static(type(tool), name).__get__(tool, type(tool))
+    return method
 
 
 def has_async(tool: BaseTool) -> bool:

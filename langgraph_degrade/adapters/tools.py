@@ -99,19 +99,21 @@ def _inside(kind: type[BaseTool]) -> dict[str, Any]:
     async def _arun(self: Any, *args: Any, **kwargs: Any) -> Any:
         return await self._degrade.arun(args, kwargs)
 
-    _read_once(_run)
-    _read_once(_arun)
+    _resolve_signature(_run, kind, "_run")
+    _resolve_signature(_arun, kind, "_run" if kind._arun is BaseTool._arun else "_arun")
     return {"_run": _run, "_arun": _arun}
 
 
-def _read_once(fn: Any) -> None:
+def _resolve_signature(fn: Any, kind: type[BaseTool], name: str) -> None:
     """Resolve the signature now: LangChain reads it, and evaluates annotations written as text, on every call."""
     try:
         hints = get_type_hints(fn, include_extras=True)
-    except Exception:  # names that only a type checker knows: it stays as it was written
-        return
+    except Exception:  # names that only a type checker knows: they stay as they were written
+        hints = dict(fn.__annotations__)
     signature = inspect.signature(fn)
     known = [one.replace(annotation=hints.get(one.name, one.annotation)) for one in signature.parameters.values()]
+    if isinstance(inspect.getattr_static(kind, name), staticmethod | classmethod):
+        known.insert(0, inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY))
     fn.__annotations__ = hints
     fn.__signature__ = signature.replace(parameters=known)
 

@@ -28,7 +28,9 @@ class DegradeContext:
     """
 
     def __init__(self, stored: object = None) -> None:
-        self._lock = threading.Lock()
+        self._lock = (
+            threading.RLock()
+        )  # re-entrant: a run that ends is collected, and told of, in the midst of anything
         self._state: State = read(stored)
         self._revision = 0
         self.rubbish = not (stored is None or is_ours(stored) or (isinstance(stored, Mapping) and not stored))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from langgraph_degrade.failures.failure import Kind
 
 Stage = Literal["plan", "select", "execute", "context", "answer", "state"]
+STAGES: tuple[Stage, ...] = get_args(Stage)
 Direction = Literal["params", "data", "function", "chain", "model", "handoff"]
 DIRECTIONS: tuple[Direction, ...] = ("params", "data", "function", "chain", "model", "handoff")
 """The rungs, cheapest first (spec D1); a rung's level is its place here, counted from 1."""

@@ -32,6 +32,11 @@ def configurable() -> Mapping[str, Any]:
     return config().get("configurable") or {}
 
 
+def is_nested() -> bool:
+    """This code is in a subgraph, or in a graph called by a node."""
+    return "|" in str(configurable().get("checkpoint_ns") or "")
+
+
 def is_control_flow(error: BaseException) -> bool:
     """Interrupts, parent commands, drains and invalid resumes are not failures (spec F3)."""
     return isinstance(error, GraphBubbleUp) or _is_invalid_resume(error)

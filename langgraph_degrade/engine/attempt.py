@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from functools import partial
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from langgraph_degrade.engine import ambient
 from langgraph_degrade.engine.cache import is_empty
+from langgraph_degrade.engine.logs import frames
 from langgraph_degrade.engine.ports import CallTimedOut, NoWorker, no_coroutine
 from langgraph_degrade.errors import (
     BudgetSpent,
@@ -29,14 +31,21 @@ if TYPE_CHECKING:
 Attempt = tuple[Any, "Reading | None", Failure | None, float]
 """What one call gave: the value, its reading, why it failed, and seconds. A bare tuple: it is made on every call."""
 
+log = logging.getLogger("langgraph_degrade")
+
 SPEECHLESS = frozenset({int, float, bool})
 """What can't look like a failure."""
 NOT_DONE = frozenset({"rate_limit", "auth", "quota", "bad_request", "not_found", "business", "incompatible"})
 """The target said no before doing anything; a write that ended so was certainly not done."""
 
 
-async def attempt(errand: Errand, target: Target, fn: Callable[[], Any], *, is_async: bool) -> Attempt:
-    """Call `target` once, if it may be called and there is time; every exit gives the permit back or uses it."""
+async def attempt(
+    errand: Errand, target: Target, fn: Callable[[], Any], *, is_async: bool, is_whole: bool = True
+) -> Attempt:
+    """Call `target` once, if it may be called and there is time; every exit gives the permit back or uses it.
+
+    `is_whole`: what comes home late answers the question as it was asked, and may be kept for it.
+    """
     ground = errand.ground
     started = ground.now()
     limit, own_thread, is_session = target.limit(errand.call, errand.scope, started)
@@ -48,32 +57,40 @@ async def attempt(errand: Errand, target: Target, fn: Callable[[], Any], *, is_a
     value = reading = None
     try:
         in_place = own_thread and not is_async  # of no colour and without a limit: no port is needed
-        value = no_coroutine(fn()) if in_place else await _ported(errand, target, fn, started, limit, is_async=is_async)
+        ported = None if in_place else _ported(errand, target, fn, started, limit, is_async=is_async, is_whole=is_whole)
+        value = no_coroutine(fn()) if ported is None else await ported
         value, reading, failure = judge(errand, target, value)
     except Exception as error:
         if ambient.is_control_flow(error):
             target.release(permit, started)
             raise
-        failure = _why(error, target, is_session=is_session)
+        failure = _why(error, errand, target, is_session=is_session)
     except BaseException:
-        errand.call.was_sent = True
+        errand.call.sent += 1
         target.release(permit, started)
         raise
-    errand.call.was_sent |= failure is None or not failure.unsent
+    errand.call.sent += failure is None or not failure.unsent
     ended = ground.now()
     target.tell(permit, failure, ended)
     return value, reading, failure, ended - started
 
 
-def _ported(
-    errand: Errand, target: Target, fn: Callable[[], Any], started: float, limit: float | None, *, is_async: bool
+def _ported(  # noqa: PLR0913 - everything one attempt knows
+    errand: Errand,
+    target: Target,
+    fn: Callable[[], Any],
+    started: float,
+    limit: float | None,
+    *,
+    is_async: bool,
+    is_whole: bool,
 ) -> Coroutine[Any, Any, Any]:
     return errand.ground.ports.call(
         fn,
         is_async=is_async,
         timeout=limit,
         own_thread=False,
-        on_late=partial(_came_late, errand, target, started),
+        on_late=partial(_came_late, errand, target, started, is_whole),
         blocked=target.held_the_loop,
         bulkhead=target.bulkhead,
     )
@@ -85,9 +102,14 @@ def judge(errand: Errand, target: Target, value: Any) -> tuple[Any, Reading | No
     if reader is None:
         if value.__class__ in SPEECHLESS:
             return value, None, None
-        return value, None, classify(value, source=target.source)
+        return value, None, classify(value, source=target.source, allow_empty=target.policy.effect == "write")
     reading = reader(value)
     return reading.value, reading, reading.failure
+
+
+def plain(value: Any, reading: Reading | None) -> Any:
+    """The value as plain data, where somebody read it as such."""
+    return value if reading is None else reading.data
 
 
 def remember(errand: Errand, target: Target, value: Any, data: Any, asked_at: float) -> None:
@@ -129,13 +151,16 @@ def as_error(failure: Failure, target: str) -> Exception:
     return refusal(f"{target}: {failure.reason}", target=target, retry_after=failure.retry_after)
 
 
-def _why(error: Exception, target: Target, *, is_session: bool) -> Failure:
+def _why(error: Exception, errand: Errand, target: Target, *, is_session: bool) -> Failure:
     if isinstance(error, NoWorker):
         return Failure("shed", reason="no worker free", unsent=True, cause=error)
     failure = classify(error, source=target.source) or Failure("unknown", reason=type(error).__name__, cause=error)
     if not isinstance(error, CallTimedOut) or error.is_told:  # told: an inner call's limit, not this one's
+        if failure.kind == "unknown":
+            log.warning("%s failed: %s\n%s", target.name, type(error).__name__, frames(error))
         return failure
     error.is_told = True
+    errand.call.running += 1
     if is_session:  # the request's own time was over, which says nothing about the target (case-B07)
         return Failure("deadline", reason=f"request out of time after {error.seconds:.3g} s", cause=error)
     if error.queued > 0:  # the target never had its time
@@ -143,14 +168,16 @@ def _why(error: Exception, target: Target, *, is_session: bool) -> Failure:
     return replace(failure, reason=f"no answer within {error.seconds:.3g} s")
 
 
-def _came_late(errand: Errand, target: Target, asked_at: float, late: Late) -> None:
+def _came_late(errand: Errand, target: Target, asked_at: float, is_whole: bool, late: Late) -> None:  # noqa: FBT001 - bound by place
     """Use what an abandoned call brings home: the newest last good value, or the end of a doubt about a write."""
+    errand.call.running -= 1
     data = None
     if late.error is None:
         value, reading, failure = judge(errand, target, late.value)
         if failure is None:
-            data = value if reading is None else reading.data
-            remember(errand, target, value, data, asked_at)
+            data = plain(value, reading)
+            if is_whole:
+                remember(errand, target, value, data, asked_at)
     elif isinstance(late.error, Exception):
         failure = classify(late.error, source=target.source)
     else:

@@ -133,8 +133,7 @@ class Lead:
 class ReadThrough:
     """A normal cache with single flight: one caller loads a key, the others wait until it is done.
 
-    One algorithm serves both colours; only the wait is theirs, bounded by the caller's own time
-    (`future.result(timeout)` in a thread, `asyncio.wait_for(asyncio.wrap_future(future), timeout)` in a task):
+    One algorithm serves both colours; only the wait is theirs (`Ports.wait`), bounded by the caller's own time:
 
         while True:
             match cache.claim(key, clock.monotonic()):

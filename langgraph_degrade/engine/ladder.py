@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from langgraph_degrade.context import LEVELS, Direction, Event
 from langgraph_degrade.engine import ambient
-from langgraph_degrade.engine.attempt import as_error, attempt, certainly_not_done, remember
+from langgraph_degrade.engine.attempt import as_error, attempt, certainly_not_done, plain, remember
 from langgraph_degrade.engine.hooks import read_back, run_hook
 from langgraph_degrade.engine.items import item_id
 from langgraph_degrade.engine.plan import Outcome
@@ -33,8 +33,14 @@ LONGEST_PAUSE = 0.05
 """Seconds; a quick retry waits a random part of this ○, so that callers that failed together don't return together."""
 NO_PARAMS = frozenset({"rate_limit", "overloaded", "server_error", "schema", "open", "shed", "auth", "quota"})
 """After these, the same target with simpler arguments would fail the same way (spec D1, B5)."""
-STILL_RUNNING = frozenset({"timeout", "deadline"})
-"""After these the call may still be at work: a read-back that finds nothing proves nothing yet."""
+PASSES = frozenset({"rate_limit", "overloaded", "server_error", "connection", "open"})
+"""What may be over in a moment."""
+LONGEST_WAIT = 10.0
+"""Seconds of a `Retry-After` somebody is left without any answer for ○."""
+SHORT_WAIT = (0.5, 1.5)
+"""Seconds between which a wait is drawn where nobody said how long ○."""
+STILL_RUNNING = frozenset({"timeout", "deadline", "shed"})
+"""After these, where it was sent, the call may still be at work: a read-back that finds nothing proves nothing yet."""
 FLAGS = {"stale": "data_stale", "partial": "data_partial", "unknown": "write_unknown", "unavailable": "data_missing"}
 
 
@@ -48,7 +54,7 @@ async def walk(errand: Errand) -> Outcome:
 def fresh(errand: Errand, got: Attempt) -> Outcome:
     """Hand out a live value: it is remembered, and buries what this call may have left undone earlier."""
     value, reading, _, elapsed = got
-    data = value if reading is None else reading.data
+    data = plain(value, reading)
     if errand.call.key is not None:
         remember(errand, errand.plan.target, value, data, errand.ground.now() - elapsed)
     if errand.scope.touched:
@@ -82,6 +88,8 @@ class _Descent:
         self._rejected: Any = None
         self._maybe_done = False
         self._may_run = False
+        self._last: Step | None = None
+        self._has_waited = False
 
     async def run(self, first: Attempt) -> Outcome:
         self._first = first[2] or self._first
@@ -92,11 +100,50 @@ class _Descent:
         outcome = await self._try_again() or await self._look()
         if outcome is not None:
             return outcome
-        for step in self._plan.steps:
-            outcome = await self._take(step)
+        left = list(self._plan.steps)
+        while (step := self._next(left)) is not None:
+            outcome = (await self._wait() if step.is_end else None) or await self._take(step)
             if outcome is not None:
                 return outcome
+        outcome = await self._wait()
+        if outcome is not None:
+            return outcome
         return self._hand_off() if self._plan.answers else self._give_up()
+
+    def _next(self, left: list[Step]) -> Step | None:
+        choose = self._plan.choose
+        if choose is not None:
+            return choose(left, self._failure, self._call, self._notes)
+        return left.pop(0) if left else None
+
+    async def _wait(self) -> Outcome | None:
+        """Nothing else is left: once more what was asked last, after its `Retry-After` or a moment (spec T1, T2).
+
+        It stands in for the retries of the model's own SDK, which are off.
+        """
+        wait = None if self._has_waited else self._patience()
+        if wait is None or not self._scope.take_retry(self._target.stage):
+            return None
+        self._has_waited = True
+        self._record(None, "retried")
+        await self._ground.ports.pause(wait)
+        self._scope.charge(wait)
+        self._notes.append(f"after waiting {wait:.3g} s")
+        if self._last is not None:
+            return await self._ask(self._last)
+        return await self._repeat()
+
+    def _patience(self) -> float | None:
+        """Seconds to wait before the last try; None where there is to be none."""
+        failure = self._failure
+        is_shown = not (self._plan.repeats or failure.unsent or failure.status)  # a stream may have begun
+        if not self._plan.waits or is_shown or failure.kind not in PASSES:
+            return None
+        wait = failure.retry_after
+        if wait is None:
+            return None if failure.kind == "open" else self._ground.random.uniform(*SHORT_WAIT)
+        remaining = self._scope.remaining(self._ground.now())
+        return wait if wait <= LONGEST_WAIT and (remaining is None or wait < remaining) else None
 
     async def _try_again(self) -> Outcome | None:
         """Once, quickly, where that is allowed (spec T1); after `auth` with a fresh token (spec F1)."""
@@ -109,6 +156,9 @@ class _Descent:
         self._record(None, "retried")
         self._log_retry()
         await (self._pause() if refresh is None else run_hook(self._errand, refresh))
+        return await self._repeat()
+
+    async def _repeat(self) -> Outcome | None:
         fn = partial(self._plan.fn, *self._call.args, **self._call.kwargs)
         got = await attempt(self._errand, self._target, fn, is_async=self._plan.is_async)
         return fresh(self._errand, got) if got[2] is None else self._failed(got, self._target)
@@ -176,12 +226,13 @@ class _Descent:
         if not self._scope.reach(self._target.stage, step.direction):
             return self._hand_off()
         self._rungs += 1
+        self._last = step
         target = step.target or self._target
-        got = await attempt(self._errand, target, fn, is_async=step.is_async)
+        got = await attempt(self._errand, target, fn, is_async=step.is_async, is_whole=False)
         value, reading, failure, _ = got
         if failure is None:
             self._record(step.direction, step.status, step.source)
-            data = value if reading is None else reading.data
+            data = plain(value, reading)
             return self._outcome(step.status, value, data, direction=step.direction, source=step.source)
         outcome = self._failed(got, target)
         self._record(step.direction, "failed", step.source, failure)

@@ -50,6 +50,16 @@ class Step:
     is_last_good: bool = False
     """Stands in with the last good value; calls nobody."""
 
+    @property
+    def is_end(self) -> bool:
+        """Gives no value: it says that there is none."""
+        return self.fn is None and not self.is_last_good
+
+
+Chooser = Callable[["list[Step]", Failure, "Call", "list[str]"], "Step | None"]
+"""(steps left, why the last call failed, the call, notes) -> the next step, or None. It takes out of the list what it
+gives, and what is no use for this call, and notes why for the next event."""
+
 
 @dataclass(slots=True)
 class Plan:
@@ -60,6 +70,10 @@ class Plan:
     is_async: bool
     steps: Sequence[Step] = ()
     """In ladder order; `handoff` always follows."""
+    choose: Chooser | None = None
+    """Which of the steps left is next, by why the last call failed; None: the next in order."""
+    waits: bool = False
+    """Where only a `Retry-After` stands between the last step and its answer, wait for it, inside the request's time."""
     reader: Reader | None = None
     refresh: Callable[[], Any] | None = None
     """Gets a new token; called once where the target says `auth`."""
@@ -68,7 +82,9 @@ class Plan:
     keeps: Callable[[Any], bool] | None = None
     """False for values that belong to one call and must not be kept for another."""
     is_cacheable: bool = True
-    """False where results hang on more than the arguments: on the object of a method."""
+    """False where results hang on more than the arguments: on the object of a method, on a model's messages."""
+    owner: Hashable = None
+    """The object whose bound method this is: its results are no other's."""
     claims: bool = False
     """A write of which nobody may lose track: claimed in the store before it is sent."""
     heeds_no: bool = True
@@ -94,8 +110,10 @@ class Call:
     """False where this one's result hangs on more than the arguments: on injected state."""
     asked: Mapping[str, Any] | None = None
     """What an alternative is asked with, where that is not the call's own arguments (LangChain adds some to a tool's)."""
-    was_sent: bool = False
-    """Something came back, or nothing did in time: the target may have acted on it."""
+    sent: int = 0
+    """Attempts after which something came back, or nothing did in time: the target may have acted on them."""
+    running: int = 0
+    """Attempts given up that may still be at work."""
     _named: Mapping[str, Any] | None = None
 
     def __init__(

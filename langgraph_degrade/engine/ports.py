@@ -1,4 +1,4 @@
-"""The two things in the whole package that have a colour: making a call, and pausing.
+"""What has a colour in the whole package: making a call, waiting for another caller's, and pausing.
 
 The engine is one `async def` over these ports. `AsyncPorts` suspends as any coroutine does; `SyncPorts` never does, so
 `complete` runs the same algorithm with a single `send(None)`, with no event loop anywhere.

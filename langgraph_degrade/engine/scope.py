@@ -6,6 +6,7 @@ outside a graph by a context variable set by `degrader.scope()` and by guarded c
 
 from __future__ import annotations
 
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 ACTIVE: ContextVar[Scope | None] = ContextVar("langgraph_degrade_scope", default=None)
 
+ONLY_OURS = 2
+"""References to a run's control object when nobody but its `_Run`, and who counts, has one."""
+
 QueryClass = Literal["basic", "complex"]
 
 
@@ -36,8 +40,8 @@ class Scope:
     thread: str | None = None
     identity: Mapping[str, Any] = MappingProxyType({})
     """Whose request it is, outside a graph: stands in for `config["configurable"]`."""
-    language: Callable[[], Literal["zh", "en"]] | None = None
-    """Says which language to speak; asked only where something has to be said."""
+    find_language: Callable[[], Literal["zh", "en"]] | None = None
+    """Finds out which language to speak; called only where something has to be said."""
     query: QueryClass = "basic"
     _id: str | None = None
     _context: DegradeContext | None = None
@@ -160,10 +164,10 @@ class Scope:
     def turn_of_write(self, *, is_tool_call: bool) -> str:
         """The turn a write is claimed under: the same after a resume, by whatever worker.
 
-        A model's tool call belongs to the turn its question began. Other code can't see the question: its graph task
-        is what comes back on a resume.
+        A model's tool call belongs to the turn its question began. Who can't see the question (other code, a plain
+        `ToolNode`) has its graph task, which is what comes back on a resume.
         """
-        if not is_tool_call and not self._is_told:
+        if not self._is_told and not (is_tool_call and self._is_given):
             here = ambient.runtime()
             info = here.execution_info if here is not None else None
             if info is not None and info.task_id:
@@ -172,8 +176,8 @@ class Scope:
 
     @property
     def is_met(self) -> bool:
-        """Its turn and its language are known: there is nothing left to read out of the graph's state."""
-        return self._is_given and self.language is not None
+        """Its turn is known, and where its language is to be found: the graph's state has no more to say."""
+        return self._is_given and self.find_language is not None
 
     def belong_to(self, turn: str) -> None:
         """Say which turn this is; for code outside a graph."""
@@ -227,7 +231,7 @@ class Scopes:
 
     def __init__(
         self,
-        make: Callable[..., Scope],
+        make: Callable[[], Scope],
         notify: Callable[[Event], None],
         end: Callable[[Scope], None],
         chance: Random,
@@ -236,7 +240,7 @@ class Scopes:
         self.notify = notify
         self._end = end
         self._chance = chance
-        self._runs: dict[int, tuple[object, Scope, weakref.ref[object]]] = {}
+        self._runs: dict[int, _Run] = {}
         self.lock = threading.RLock()
         """One for all scopes: it is held for an addition or two, and a lock each would be most of a scope's cost."""
 
@@ -250,7 +254,9 @@ class Scopes:
         if here is None or control is None:
             return None
         known = self._runs.get(id(control))
-        return known[1] if known is not None else self._begin(control, here.stream_writer)
+        if known is not None and known.end is not None:
+            return known.scope
+        return self._begin(control, here.stream_writer)
 
     def new_id(self) -> str:
         """An id no other request has."""
@@ -267,17 +273,36 @@ class Scopes:
     def __len__(self) -> int:
         return len(self._runs)
 
-    def _begin(self, control: object, anchor: object) -> Scope:
-        # The control object can't be weakly referenced; the run's stream writer dies with the run.
+    def _begin(self, control: object, writer: object) -> Scope:
+        # The control object can't be weakly referenced; the run's own stream writer dies with the run.
         with self.lock:
             known = self._runs.get(id(control))
-            if known is not None:
-                return known[1]
-            scope = self._make()
-            self._runs[id(control)] = (control, scope, weakref.ref(anchor, partial(self._finish, id(control))))
-        return scope
+            if known is None:
+                self._sweep()
+                known = self._runs[id(control)] = _Run(control, self._make())
+            if known.end is None and not ambient.is_nested():
+                known.end = weakref.ref(writer, partial(self._finish, id(control)))
+        return known.scope
 
-    def _finish(self, key: int, _: object) -> None:
+    def _sweep(self) -> None:
+        """End the runs that were only seen from inside a subgraph, whose writer says nothing about them."""
+        for key, run in [*self._runs.items()]:
+            if run.end is None and sys.getrefcount(run.control) <= ONLY_OURS:
+                self._finish(key)
+
+    def _finish(self, key: int, _: object = None) -> None:
         known = self._runs.pop(key, None)
         if known is not None:
-            self._end(known[1])
+            self._end(known.scope)
+
+
+class _Run:
+    """A graph run whose scope is live."""
+
+    __slots__ = ("control", "end", "scope")
+
+    def __init__(self, control: object, scope: Scope) -> None:
+        self.control = control
+        self.scope = scope
+        self.end: weakref.ref[object] | None = None
+        """Tells of the run's end; None as long as only a part of it was seen."""

@@ -123,7 +123,11 @@ class Store(Protocol):
         ...
 
     def unfinished(self, thread: str | None = None) -> list[dict[str, Any]]:
-        """The open items of one thread (None: of all), oldest first."""
+        """The open items of one thread (None: of all), oldest first; not those in state `late`."""
+        ...
+
+    def recall(self, item_id: str, *, thread: str | None) -> dict[str, Any] | None:
+        """One item, open or `late`: a write that came home after whoever asked was told that nobody knows."""
         ...
 
     def resolve(self, item_id: str, *, thread: str | None) -> None:

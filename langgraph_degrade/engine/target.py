@@ -16,6 +16,7 @@ from langgraph_degrade.failures import ANSWERS, Failure
 
 if TYPE_CHECKING:
     from langgraph_degrade.engine.clock import Clock
+    from langgraph_degrade.engine.health import Health
     from langgraph_degrade.engine.plan import Call
     from langgraph_degrade.engine.pybreaker_face import PybreakerFace
     from langgraph_degrade.engine.scope import QueryClass, Scope
@@ -44,6 +45,8 @@ class Target:
         self.blocked = 0.0
         """Seconds the event loop was held by this target's blocking `async def`s."""
         self.closed_until = 0.0
+        self.health: Health | None = None
+        """What its probes say, while somebody probes it (spec M3)."""
         self.is_provisional = False
         """Known by name only so far: somebody asked for its breaker before it was made."""
         self._face: PybreakerFace | None = None
@@ -82,8 +85,8 @@ class Target:
         """Ask for a place: a permit, or the `Failure` that says why not."""
         for backup in self.backups:
             backup.offered(now)
-        if now < self.closed_until:
-            return Failure("open", retry_after=self.closed_until - now, reason="asked to be left alone", unsent=True)
+        if (self.health is not None or now < self.closed_until) and (refusal := self._shut(now)) is not None:
+            return refusal
         if self.quota is not None and not self.quota.admit(now):
             return Failure("shed", reason="quota of the backup path", unsent=True)
         permit = self.gate.acquire(now)
@@ -92,6 +95,12 @@ class Target:
         if self._face is not None:
             self._face.before_call(fn)
         return permit
+
+    def _shut(self, now: float) -> Failure | None:
+        """Why no call may even ask the breakers: the target's own wish, or what its probes say."""
+        if now < self.closed_until:
+            return Failure("open", retry_after=self.closed_until - now, reason="asked to be left alone", unsent=True)
+        return None if self.health is None else self.health.refusal(now)
 
     def face(self, clock: Clock) -> PybreakerFace:
         """Show the breaker as a `pybreaker.CircuitBreaker`, made on first use (spec B8)."""

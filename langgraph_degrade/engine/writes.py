@@ -23,9 +23,10 @@ from langgraph_degrade.engine.store import Claim, ClaimKey, Settled, Store
 from langgraph_degrade.failures import Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from langgraph_degrade.engine.errand import Errand
+    from langgraph_degrade.engine.plan import Call
     from langgraph_degrade.engine.scope import Scope
 
 log = logging.getLogger("langgraph_degrade")
@@ -62,24 +63,27 @@ async def write(errand: Errand, ledger: Ledger) -> Outcome:
         return Outcome("ok", claim.result, claim.result, source="replay")
     if claim.state in {"unknown", "late"}:
         return await _sent_before(errand, ledger, claimed)
-    doubt = await ledger.in_doubt_since(errand)
-    if doubt is not None:
-        settled = await _look_first(errand, ledger, claimed, doubt)
-        if settled is not None:
-            return settled
+    doubt = await ledger.in_doubt(errand)
+    settled = None if doubt is None else await _look_first(errand, ledger, claimed, doubt)
+    if settled is not None:
+        return settled
     return await _send(errand, ledger, claimed)
 
 
-async def _look_first(errand: Errand, ledger: Ledger, claimed: Claimed, doubt: str) -> Outcome | None:
-    """The same was asked in an earlier turn and nobody knows what came of it: look before sending it again.
+async def _look_first(errand: Errand, ledger: Ledger, claimed: Claimed, doubt: Mapping[str, Any]) -> Outcome | None:
+    """The same was asked in an earlier turn and nobody knew what came of it: look before sending it again.
 
     None: it is known not to have been done, or doing it twice does no harm.
     """
-    seen = await read_back(errand)
+    came_late = doubt.get("state") == "late"
+    seen = True if came_late else await read_back(errand)
+    if seen is False and ledger.is_running(claimed.claim.key):
+        seen = None  # it may be done yet: the call that was given up is still at work in this process
     if seen is False or (seen is None and errand.plan.target.policy.idempotent):
         return None
     await ledger.settle(errand, claimed, "done" if seen else "failed")
-    return await _told(errand, ledger, seen=bool(seen), reason=f"same write sent in turn {doubt}, outcome unknown")
+    reason = f"same write sent in turn {doubt.get('turn')}, {'reply came late' if came_late else 'outcome unknown'}"
+    return await _told(errand, ledger, seen=bool(seen), reason=reason)
 
 
 async def _send(errand: Errand, ledger: Ledger, claimed: Claimed) -> Outcome:
@@ -94,6 +98,8 @@ async def _send(errand: Errand, ledger: Ledger, claimed: Claimed) -> Outcome:
         raise
     finally:
         CURRENT_KEY.reset(token)
+    if errand.call.running:
+        ledger.keep_running(claimed.claim.key, errand.call)
     known = await ledger.settle(errand, claimed, _state(outcome), outcome.data)
     if known.state == "late":  # its reply came in while we looked
         return await _sent_before(errand, ledger, Claimed(known, claimed.store))
@@ -104,7 +110,7 @@ async def _send(errand: Errand, ledger: Ledger, claimed: Claimed) -> Outcome:
 
 async def _leave_off(errand: Errand, ledger: Ledger, claimed: Claimed) -> None:
     """Note how far a write had come when the run was interrupted, cancelled or killed around it."""
-    if not errand.call.was_sent:
+    if not errand.call.sent:
         await ledger.settle(errand, claimed, "failed")
         return
     await ledger.settle(errand, claimed, "unknown")
@@ -150,15 +156,17 @@ async def _told(errand: Errand, ledger: Ledger, *, seen: bool, reason: str, resu
 def _came_late(errand: Errand, claimed: Claimed, data: Any, failure: Failure | None) -> None:
     """An abandoned write came home after all: now it is known."""
     target, scope = errand.plan.target, errand.scope
-    if failure is not None and not certainly_not_done(failure, target):
-        return
+    if failure is not None and (errand.call.sent > 1 or not certainly_not_done(failure, target)):
+        return  # one attempt was refused; another may have done it
     claimed.store.settle(claimed.claim, "failed" if failure else "late", data)
     if failure is not None:
         scope.leave(target, errand.call, is_unknown=False, at=errand.ground.wall())
         return
     item = item_id(target.name, target.intent(errand.call))
     scope.context.finish(item)
-    claimed.store.resolve(item, thread=scope.thread)
+    left = claimed.store.recall(item, thread=scope.thread)
+    if left is not None:  # who asked was told that nobody knows: asked again, it is said to be done
+        claimed.store.add({**left, "state": "late"}, now=errand.ground.wall())
     log.warning("%s: the write given up after its timeout was done after all", target.name)
 
 
@@ -182,6 +190,7 @@ class Ledger:
         self._store = store
         self._local = local
         self._in_doubt: set[str] = set()
+        self._running: dict[tuple[str, ...], list[Call]] = {}
         self._life = uuid4().hex  # of this object: two processes must never take each other's claims for their own
 
     async def claim(self, errand: Errand) -> Claimed | None:
@@ -217,8 +226,8 @@ class Ledger:
             self._in_doubt.discard(claimed.claim.key.intent)
         return claim
 
-    async def in_doubt_since(self, errand: Errand) -> str | None:
-        """The earlier turn in which the same write was left in doubt; None where it was not.
+    async def in_doubt(self, errand: Errand) -> Mapping[str, Any] | None:
+        """The item of the same write left in doubt in an earlier turn, `late` where its reply came since; else None.
 
         Only for what is declared a write: anything else would be refused for the rest of the conversation.
         """
@@ -226,12 +235,19 @@ class Ledger:
         if target.policy.effect != "write":
             return None
         name = item_id(target.name, target.intent(errand.call))
-        kept = await self._ask(errand, self._store, lambda store: store.unfinished(scope.thread))
-        items = [item for item in (*scope.context.unfinished, *kept) if item.get("id") == name]
-        earlier = [
-            item for item in items if item.get("state") == "unknown" and item.get("turn") != scope.context.turn[1]
-        ]
-        return str(earlier[0].get("turn")) if earlier else None
+        kept = await self._ask(errand, self._store, lambda store: store.recall(name, thread=scope.thread))
+        told = [item for item in scope.context.unfinished if item.get("id") == name]
+        earlier = [item for item in (kept, *told) if item is not None and item.get("turn") != scope.context.turn[1]]
+        return next((item for item in earlier if item.get("state") in ("late", "unknown")), None)
+
+    def keep_running(self, key: ClaimKey, call: Call) -> None:
+        """Remember a call that was given up and is at work still."""
+        self._running = {wish: calls for wish, calls in self._running.items() if any(one.running for one in calls)}
+        self._running.setdefault(_wish(key), []).append(call)
+
+    def is_running(self, key: ClaimKey) -> bool:
+        """Whether a call for the same, from whatever turn, is still at work in this process."""
+        return any(call.running for call in self._running.get(_wish(key), ()))
 
     async def note(self, errand: Errand, outcome: Outcome) -> None:
         """Keep the list of what is unfinished: an item for what was left, none for what is done now."""
@@ -259,6 +275,10 @@ class Ledger:
             log.error("the store of claims failed, memory stands in: %s\n%s", type(error).__name__, frames(error))  # noqa: TRY400
             return question(self._local)
         return answer
+
+
+def _wish(key: ClaimKey) -> tuple[str, ...]:
+    return key.tenant, key.thread, key.target, str(key.args)
 
 
 def _thread() -> str | None:

@@ -6,6 +6,8 @@ An exception's own class decides where it says something definite. Where it only
 
 from __future__ import annotations
 
+import dis
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
@@ -35,6 +37,7 @@ _ENCODERS: Final = frozenset(
 """… and the functions in them that prepare the request."""
 _REFUSALS: Final[frozenset[Kind]] = ANSWERS | frozenset[Kind](("rate_limit", "auth", "quota", "incompatible"))
 _OWN_REFUSALS: Final[frozenset[Kind]] = frozenset({"open", "shed", "budget"})
+_RAISE: Final = frozenset((dis.opmap["RAISE_VARARGS"], dis.opmap["RERAISE"]))
 _DECODING_ERRORS: Final = (TypeError, LookupError, AttributeError)
 
 
@@ -154,9 +157,23 @@ def _by_words(error: BaseException, fault: classes.Fault | None, terms: Terms) -
         return _Verdict(strings.said(str(error), terms), general=True)
     if type(error) is not ValueError:
         return None
-    if terms.source == "tool":
+    if terms.source == "tool" and _is_said(error):
         return _Verdict(failed("business", "said by the tool", message=str(error)), general=True)
     return _Verdict(failed("schema", "unusable answer"), general=True)
+
+
+def _is_said(error: BaseException) -> bool:
+    """Tell a `raise ValueError(...)` of somebody's own from one that a conversion (`int("12.50")`) or the standard
+    library ended in: that is a bug, or bad data, and no decision.
+    """
+    traceback = error.__traceback__
+    if traceback is None:
+        return True
+    while traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    code, module = traceback.tb_frame.f_code.co_code, str(traceback.tb_frame.f_globals.get("__name__", ""))
+    is_raised = code[traceback.tb_lasti] in _RAISE
+    return is_raised and module.partition(".")[0] not in sys.stdlib_module_names
 
 
 def _is_decoding_error(error: BaseException) -> bool:

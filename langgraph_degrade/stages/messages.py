@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
@@ -28,7 +29,7 @@ def language_of(messages: Sequence[Any]) -> Language:
     """The language to answer in: of the last question that has one; an order number or "ok" has none of its own."""
     last: str | None = None
     for message in reversed(messages):
-        if _ROLES[type(message)] != "human":
+        if _role(message) != "human":
             continue
         question = str(message.text)
         language = detect(question)
@@ -41,9 +42,9 @@ def language_of(messages: Sequence[Any]) -> Language:
 def maker_of(messages: Sequence[Any], tool_call_id: str | None) -> str | None:
     """The id of the message that made a tool call: the latest, as some providers use their ids again in every round."""
     for message in reversed(messages):
-        if _ROLES[type(message)] == "ai" and any(call["id"] == tool_call_id for call in message.tool_calls):
-            name: str | None = message.id
-            return name
+        if _role(message) == "ai" and any(call["id"] == tool_call_id for call in message.tool_calls):
+            found: str | None = message.id
+            return found
     return None
 
 
@@ -115,7 +116,7 @@ def is_whole(messages: Sequence[BaseMessage]) -> bool:
     open_ids: list[str] = []
     message: Any
     for message in messages:
-        role = _ROLES[type(message)]
+        role = _role(message)
         if role == "tool":
             if message.tool_call_id not in open_ids:
                 return False
@@ -127,13 +128,13 @@ def is_whole(messages: Sequence[BaseMessage]) -> bool:
     return not open_ids
 
 
-class _Roles(dict[type, str]):
+@lru_cache(maxsize=64)
+def _role_of(kind: Any) -> str:
     """Whose words a message is, by its class: asking pydantic's classes anew takes longer than all the rest here."""
-
-    def __missing__(self, kind: type) -> str:
-        bases: dict[str, type] = {"human": HumanMessage, "ai": AIMessage, "tool": ToolMessage}
-        role = self[kind] = next((role for role, base in bases.items() if issubclass(kind, base)), "other")
-        return role
+    bases: dict[str, type] = {"human": HumanMessage, "ai": AIMessage, "tool": ToolMessage}
+    return next((role for role, base in bases.items() if issubclass(kind, base)), "other")
 
 
-_ROLES = _Roles()
+def _role(message: object) -> str:
+    kind: Any = type(message)
+    return _role_of(kind)

@@ -6,8 +6,9 @@ A row's `result` is JSON text as long as it is inside a store, so that nobody ca
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from langgraph_degrade.engine.store import Claim, ClaimKey, Settled, State
 
@@ -50,6 +51,11 @@ def settled(row: Claim, state: Settled, result: str | None) -> Claim:
     if KNOWN.index(state) < KNOWN.index(row.state):
         return row
     return replace(row, state=state, result=row.result if result is None else result)
+
+
+def still_open(items: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The items that somebody has to do something about: not those whose write came home late."""
+    return [item for item in items if item.get("state") != "late"]
 
 
 def packed(result: object) -> str | None:

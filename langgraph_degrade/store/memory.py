@@ -11,7 +11,7 @@ from threading import Lock
 from typing import Any
 
 from langgraph_degrade.engine.store import KEEP, Claim, ClaimKey, Settled
-from langgraph_degrade.store.claims import handed_out, next_ordinal, packed, settled, standing
+from langgraph_degrade.store.claims import handed_out, next_ordinal, packed, settled, standing, still_open
 
 MOST = 10_000
 """Intents, and unfinished items, remembered at most (○); beyond it the oldest are forgotten."""
@@ -90,7 +90,13 @@ class MemoryStore:
         """See `Store.unfinished`."""
         with self._lock:
             items = list(self._items.values())
-        return [json.loads(item.text) for item in items if thread is None or item.thread == thread]
+        return still_open(json.loads(item.text) for item in items if thread is None or item.thread == thread)
+
+    def recall(self, item_id: str, *, thread: str | None) -> dict[str, Any] | None:
+        """See `Store.recall`."""
+        with self._lock:
+            item = self._items.get((thread, item_id))
+        return None if item is None else dict(json.loads(item.text))
 
     def resolve(self, item_id: str, *, thread: str | None) -> None:
         """See `Store.resolve`."""

@@ -17,7 +17,7 @@ from threading import Lock
 from typing import Any
 
 from langgraph_degrade.engine.store import KEEP, Claim, ClaimKey, Settled, StoreUnavailable
-from langgraph_degrade.store.claims import KNOWN, handed_out, next_ordinal, packed, settled, standing
+from langgraph_degrade.store.claims import KNOWN, handed_out, next_ordinal, packed, settled, standing, still_open
 
 VERSION = 1
 """Of the schema, in `PRAGMA user_version`."""
@@ -120,7 +120,14 @@ class SqliteStore:
         where, values = ("", ()) if thread is None else ("WHERE thread = ?", (_thread(thread),))
         with self._connected() as database:
             rows = database.execute(f"SELECT item FROM unfinished {where} ORDER BY id", values).fetchall()  # noqa: S608
-        return [json.loads(item) for (item,) in rows]
+        return still_open(json.loads(item) for (item,) in rows)
+
+    def recall(self, item_id: str, *, thread: str | None) -> dict[str, Any] | None:
+        """See `Store.recall`."""
+        with self._connected() as database:
+            query = "SELECT item FROM unfinished WHERE thread = ? AND name = ?"
+            row = database.execute(query, (_thread(thread), _blob(item_id))).fetchone()
+        return None if row is None else dict(json.loads(row[0]))
 
     def resolve(self, item_id: str, *, thread: str | None) -> None:
         """See `Store.resolve`."""

@@ -56,7 +56,6 @@ def scenes(policy: Policy) -> Iterator[Remark]:
 def handoff(policy: Policy) -> Iterator[Remark]:
     """The last rung of every ladder leaves a ticket somewhere."""
     if policy.handoff.sink is None:
-        why = "every ladder ends with a person, and nowhere is named to leave the ticket (this version words it only)"
-        yield Remark(
-            ("handoff",), "no-handoff-sink", why, "write handoff: {sink: NAME} with the sink your application has"
-        )
+        why = "every ladder ends with a person, and nowhere is named to leave the ticket"
+        fix = "write handoff: {sink: NAME}; in this version it only names the place: the hand-over is worded, no ticket is left"
+        yield Remark(("handoff",), "no-handoff-sink", why, fix)

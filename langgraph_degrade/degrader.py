@@ -23,9 +23,12 @@ if TYPE_CHECKING:
     from langgraph.prebuilt.tool_node import ToolNode
     from pybreaker import CircuitBreaker
 
+    from langgraph_degrade.adapters.chat_model import TieredChatModel
     from langgraph_degrade.adapters.middleware import DegradeMiddleware
     from langgraph_degrade.adapters.tools import ToolGuard
     from langgraph_degrade.engine.store import Store
+    from langgraph_degrade.stages.models.tier import Tier
+    from langgraph_degrade.stages.selecting import KeywordTemplate
 
 G = TypeVar("G")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -147,12 +150,50 @@ class Degrader:
         target = self._engine.target(f"node:{called}", stage=stage, scene=scene, twin=twin)
         return node(self._engine, fn, target, fallbacks)
 
-    def middleware(self, *, name: str = "degrade") -> DegradeMiddleware:
-        """For `create_agent`: `middleware=[degrader.middleware()]`. Put it first, so that it is the outermost."""
+    def middleware(
+        self,
+        tiers: Sequence[Tier] | None = None,
+        *,
+        keywords: Sequence[KeywordTemplate] = (),
+        on_refusal: Sequence[str] | None = None,
+        name: str = "degrade",
+    ) -> DegradeMiddleware:
+        """For `create_agent`: `middleware=[degrader.middleware()]`. Put it first, so that it is the outermost.
+
+        Args:
+            tiers: models to step down through, each with its prompt and settings, in place of the agent's own; see
+                `chat_model`.
+            keywords: see `chat_model`.
+            on_refusal: see `chat_model`.
+            name: unique among an agent's middleware.
+        """
         from langgraph_degrade.adapters.middleware import DegradeMiddleware
 
         self._check_names()
-        return DegradeMiddleware(self._engine, self._guard_tool, name=name)
+        model = None if tiers is None else self.chat_model(tiers, keywords=keywords, on_refusal=on_refusal)
+        return DegradeMiddleware(self._engine, self._guard_tool, model=model, name=name)
+
+    def chat_model(
+        self,
+        tiers: Sequence[Tier],
+        *,
+        keywords: Sequence[KeywordTemplate] = (),
+        on_refusal: Sequence[str] | None = None,
+    ) -> TieredChatModel:
+        """A chat model that steps down, best tier first, when one dies, slows down, refuses or calls tools wrongly.
+
+        Still a `BaseChatModel`: streams, batches, binds tools, gives structured output. Its inner models make one
+        request per call; their SDKs' own retries are off.
+
+        Args:
+            tiers: the models, each with its own prompt, settings, window and abilities.
+            keywords: where no model chooses a tool well, these recognise the customer's wish by its words.
+            on_refusal: the tiers a refused or filtered request may go to, by name; None: all.
+        """
+        from langgraph_degrade.adapters.chain import Chain
+        from langgraph_degrade.adapters.chat_model import TieredChatModel
+
+        return TieredChatModel(Chain(self._engine, tiers, keywords=keywords, on_refusal=on_refusal))
 
     def wrap(self, graph: G, *, answer: Callable[[Any], Any] | None = None) -> G:
         """Give a compiled graph session and user time, and an honest answer where it would crash.

@@ -13,6 +13,8 @@ from langgraph_degrade.adapters.tool_calls import ToolCalls
 from langgraph_degrade.context import merge
 
 if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
     from langgraph_degrade.adapters.tools import ToolGuard
     from langgraph_degrade.engine.engine import Engine
 
@@ -28,12 +30,14 @@ class DegradeMiddleware(AgentMiddleware[Any, Any, Any]):
 
     state_schema = DegradeAgentState
 
-    def __init__(self, engine: Engine, guard: ToolGuard, *, name: str = "degrade") -> None:
-        """`name` must be unique among an agent's middleware."""
+    def __init__(
+        self, engine: Engine, guard: ToolGuard, *, model: BaseChatModel | None = None, name: str = "degrade"
+    ) -> None:
+        """`model` is asked in place of the agent's own; `name` must be unique among an agent's middleware."""
         super().__init__()
         self._name = name
         self._tools = ToolCalls(engine, guard)
-        self._models = ModelCalls(engine)
+        self._models = ModelCalls(engine, model)
 
     @property
     def name(self) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import operator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -10,27 +12,28 @@ from langchain.agents.middleware.types import ExtendedModelResponse, ModelRespon
 from langchain_core.messages import AIMessage
 from langgraph.types import Command
 
+from langgraph_degrade.adapters.chain import model_target
+from langgraph_degrade.adapters.chat_model import TieredChatModel, nameless
 from langgraph_degrade.adapters.known_models import KnownModels
 from langgraph_degrade.adapters.tool_calls import enter, keeps_context
 from langgraph_degrade.context import DegradeContext
 from langgraph_degrade.engine import ambient
+from langgraph_degrade.engine.logs import frames
 from langgraph_degrade.engine.plan import Call, Outcome, Plan, Step
 from langgraph_degrade.failures import classify
-from langgraph_degrade.policy import QueryTimeouts
 from langgraph_degrade.stages.closing import closing
 from langgraph_degrade.stages.messages import is_whole, repair
 from langgraph_degrade.stages.tools.reading import Reading
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
+    from collections.abc import Awaitable, Callable, Generator, Iterable
 
     from langchain.agents.middleware.types import ModelRequest
+    from langchain_core.language_models import BaseChatModel
 
     from langgraph_degrade.engine.engine import Engine
-    from langgraph_degrade.engine.target import Target
 
-MODEL_TIME = 30.0
-"""Seconds a model call may take where the policy does not say ○ (design section 2)."""
+log = logging.getLogger("langgraph_degrade")
 
 STEPS = (Step("function", "none"),)
 """A model that has no answer is said to have none; tiers come with a later release."""
@@ -43,20 +46,35 @@ Response = Any
 class ModelCalls:
     """Wraps every model call of one agent; sync and async differ by one `await`."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, model: BaseChatModel | None = None) -> None:
+        """`model` is asked in place of the agent's own."""
         self._engine = engine
+        self._model = model
         self._models = KnownModels()
         self._plans: dict[tuple[str, bool, bool], Plan] = {}
 
     def wrap(self, request: ModelRequest, handler: Callable[[ModelRequest], Response]) -> Response:
         one, plan = self._begin(request, is_async=False)
+        if plan is None:
+            with one.ending():
+                one.value = handler(one.request)
+            return one.update(one.value)
         return one.response(self._engine.run(plan, one.call(handler), one.scope))
 
     async def awrap(self, request: ModelRequest, handler: Callable[[ModelRequest], Awaitable[Response]]) -> Response:
         one, plan = self._begin(request, is_async=True)
+        if plan is None:
+            with one.ending():
+                one.value = await handler(one.request)
+            return one.update(one.value)
         return one.response(await self._engine.arun(plan, one.call(handler), one.scope))
 
-    def _begin(self, request: ModelRequest, *, is_async: bool) -> tuple[_One, Plan]:
+    def _begin(self, request: ModelRequest, *, is_async: bool) -> tuple[_One, Plan | None]:
+        """The call, and the plan for it; None where the model degrades by itself."""
+        if self._model is not None:
+            request = request.override(model=self._model)
+        if isinstance(request.model, TieredChatModel):
+            return _One(self._engine, request), None
         quiet, name = self._models.look_up(request.model)
         one = _One(self._engine, request if quiet is request.model else request.override(model=quiet))
         key = (name, is_async, _is_streamed())
@@ -67,7 +85,7 @@ class ModelCalls:
 
     def _plan(self, name: str, is_async: bool, is_streamed: bool) -> Plan:  # noqa: FBT001 - the parts of a key
         return Plan(
-            target=_model_target(self._engine, name),
+            target=model_target(self._engine, name),
             fn=operator.call,
             is_async=is_async,
             steps=STEPS,
@@ -86,14 +104,29 @@ class _One:
         self._engine = engine
         self.scope = enter(engine, request.state)
         self._mark = self.scope.revision if self.scope else 0
-        self._request = self._mended(request)
+        self.request = self._mended(request)
+        self.value: Any = None
+
+    @contextmanager
+    def ending(self) -> Generator[None]:
+        """What a model that degrades by itself raises has been recorded: nothing was left."""
+        try:
+            yield
+        except Exception as error:
+            if ambient.is_control_flow(error):
+                raise
+            log.warning("no model answered: %s\n%s", type(error).__name__, frames(error))
+            self.value = self._closing()
 
     def call(self, handler: Callable[[ModelRequest], Any]) -> Call:
-        return Call((handler, self._request), {}, _nameless)
+        return Call((handler, self.request), {}, nameless)
 
     def response(self, outcome: Outcome) -> Response:
-        value = outcome.value if outcome.status == "ok" else self._closing()
-        if self.scope is None or self.scope.revision == self._mark or not keeps_context(self._request.state):
+        return self.update(outcome.value if outcome.status == "ok" else self._closing())
+
+    def update(self, value: Response) -> Response:
+        """What the node writes: the answer, and the context where something was recorded and the graph keeps it."""
+        if self.scope is None or self.scope.revision == self._mark or not keeps_context(self.request.state):
             return value
         change = {"degrade": self.scope.context.plain()}
         if isinstance(value, ExtendedModelResponse):
@@ -113,20 +146,8 @@ class _One:
         """The model has no answer: say what is known, what is not done, and what to do next."""
         context = self.scope.context if self.scope is not None else DegradeContext()
         language, texts = self._engine.language(), self._engine.policy.texts
-        words = closing("answer.crash", self._request.messages, context, language, texts)
+        words = closing("answer.crash", self.request.messages, context, language, texts)
         return AIMessage(words, id=str(uuid4()), response_metadata={"degraded": True})
-
-
-def _nameless(*_: Any) -> dict[str, Any]:
-    """A model call has no arguments that a policy could name."""
-    return {}
-
-
-def _model_target(engine: Engine, name: str) -> Target:
-    override: dict[str, Any] = {"effect": "read"}
-    if engine.policy.target(name, stage="answer").timeout is None:
-        override["timeout"] = QueryTimeouts(basic=MODEL_TIME, complex=MODEL_TIME)
-    return engine.target(name, stage="answer", source="model", override=override)
 
 
 def _is_streamed() -> bool:

@@ -69,8 +69,9 @@ class Engine:
         self.ledger = Ledger(store, local)
         self.store = store
         self.sync_ports = SyncPorts(clock, self.workers)
+        self.async_ports = AsyncPorts(clock, self.workers)
         self._sync = Ground(self.sync_ports, rng, clock.monotonic, clock.time)
-        self._async = Ground(AsyncPorts(clock, self.workers), rng, clock.monotonic, clock.time)
+        self._async = Ground(self.async_ports, rng, clock.monotonic, clock.time)
         self._targets: dict[str, Target] = {}
         self._twins: dict[str, dict[str, str]] = {}
         self._lock = threading.Lock()

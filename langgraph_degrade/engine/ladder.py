@@ -167,6 +167,8 @@ class _Descent:
         policy, failure = self._target.policy, self._failure
         if not self._plan.repeats or not (self._target.is_read or policy.idempotent):
             return False
+        if self._plan.choose is not None:  # somebody else to ask (case-F10)
+            return False
         if failure.kind == "server_error":
             return policy.retry_server_errors
         configured = self._target.configured(self._call, self._scope.query)

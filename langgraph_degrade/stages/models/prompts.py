@@ -1,0 +1,114 @@
+"""How one tier is asked: the messages and options it gets, and how its words are read back (spec M1, M2, M6)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from langchain_core.messages import AIMessage, BaseMessage
+
+from langgraph_degrade.failures import Failure, Kind
+from langgraph_degrade.stages.closing import facts
+from langgraph_degrade.stages.models.numbered import menu, read_reply, reply_format
+from langgraph_degrade.stages.models.rendering import fits, render, replace_system
+from langgraph_degrade.stages.models.request import Reply
+from langgraph_degrade.stages.models.wording import worded
+from langgraph_degrade.stages.selecting import faults, told
+
+if TYPE_CHECKING:
+    from langgraph_degrade.stages.models.request import Request
+    from langgraph_degrade.stages.models.tier import Tier
+
+Manner = Literal["own", "told", "numbered"]
+"""How a tier is asked: as it is declared; once more, told what was wrong with its call; by the numbered menu."""
+
+
+@dataclass(slots=True)
+class Prompt:
+    """What goes to one tier's model."""
+
+    request: Request
+    messages: Sequence[BaseMessage]
+    options: Mapping[str, Any]
+    is_held: bool
+    """The answer is shown whole or not at all."""
+    is_numbered: bool = False
+
+    def reply(self, message: AIMessage) -> Reply:
+        """The tier's answer as a message any tier could have given."""
+        if not self.is_numbered:
+            return Reply(self.request, message)
+        reason = message.response_metadata.get("finish_reason")
+        got = read_reply(str(message.text), self.request.tools, finish_reason=reason, messages=self.request.messages)
+        if isinstance(got, Failure):
+            return Reply(self.request, message, failure=got)
+        kept = {name: getattr(message, name) for name in ("id", "usage_metadata", "response_metadata")}
+        return Reply(self.request, got.model_copy(update=kept))
+
+
+def unfit(tier: Tier, request: Request) -> Failure | None:
+    """Why this tier cannot take the request, even adapted; None where it can (spec M6)."""
+    kind: Kind = "incompatible"
+    if tier.use == "wording" and request.tools and not request.must_hold:
+        reason = "words only, and there is something to decide"
+    elif not fits(request.messages, request.tools, window=tier.most_tokens):
+        kind, reason = "context_overflow", f"too long for a window of {tier.most_tokens} tokens"
+    else:
+        return None
+    return Failure(kind, reason=reason, unsent=True, limit=tier.most_tokens)
+
+
+def prompt_for(tier: Tier, request: Request, manner: Manner, bound: Mapping[str, Any] | None) -> Prompt:
+    """The request as this tier is to get it.
+
+    Args:
+        tier: who is asked.
+        request: what is asked.
+        manner: how.
+        bound: what binding the request's tools to the tier's model gave; None where it can't be bound.
+    """
+    if tier.use == "wording":
+        return Prompt(request, worded(request), tier.settings, is_held=True)
+    if request.tools and (bound is None or manner == "numbered" or tier.prompt == "numbered"):
+        return _numbered(tier, request)
+    messages = _rendered(tier, request)
+    if tier.prompt is not None and tier.prompt != "numbered":
+        messages = _templated(tier, request, messages)
+    if manner == "told" and request.wrong is not None:
+        found = faults(request.wrong, request.tools)
+        messages = [*messages, *told(found, request.wrong, request.language, request.overrides)]
+    options = {**request.options, **(bound or {}), **tier.settings}
+    return Prompt(request, messages, options, is_held=request.must_hold)
+
+
+def _numbered(tier: Tier, request: Request) -> Prompt:
+    asked = menu(request.tools, _rendered(tier, request), language=request.language, samples=tier.samples)
+    stop = {name: value for name, value in request.options.items() if name == "stop"}
+    form = {"response_format": reply_format(request.tools, request.messages)} if tier.can("json_schema") else {}
+    return Prompt(request, asked, {**stop, **form, **tier.settings}, is_held=True, is_numbered=True)
+
+
+def _rendered(tier: Tier, request: Request) -> list[BaseMessage]:
+    return render(
+        request.messages,
+        provider=tier.provider,
+        tools=tier.can("tools") or tier.prompt == "numbered" or bool(request.tools),
+        images=tier.can("images"),
+        language=request.language,
+        overrides=request.overrides,
+    )
+
+
+def _templated(tier: Tier, request: Request, messages: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """The tier's own template in place of the system part."""
+    template: Any = tier.prompt
+    dialogue = replace_system(messages, [])
+    given = {
+        "messages": dialogue,
+        "tools": [tool["function"] for tool in request.tools],
+        "facts": "\n".join(facts(request.messages, request.language, request.overrides or {})),
+    }
+    wanted = {name: value for name, value in given.items() if name in template.input_variables}
+    made: list[BaseMessage] = template.invoke(wanted, {"callbacks": []}).to_messages()
+    return made if "messages" in wanted else replace_system(messages, made)

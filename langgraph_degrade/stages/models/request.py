@@ -1,0 +1,90 @@
+"""One question to a chain of models, and one tier's reply to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages.ai import UsageMetadata, add_usage
+
+from langgraph_degrade.failures import Failure, classify
+from langgraph_degrade.stages.messages import current_turn
+from langgraph_degrade.stages.selecting import as_failure, faults, mended
+from langgraph_degrade.stages.tools.reading import Reading
+
+if TYPE_CHECKING:
+    from langgraph_degrade.stages.models.tier import Tier
+    from langgraph_degrade.texts import Language, Overrides
+
+
+@dataclass
+class Request:
+    """What is asked, the same for every tier, and what was learned on the way down."""
+
+    messages: Sequence[BaseMessage]
+    tools: Sequence[dict[str, Any]]
+    """In OpenAI's form; empty where the model is to decide nothing."""
+    options: dict[str, Any]
+    """The other keyword arguments of the call: `tool_choice`, `stop`, a response format."""
+    find_language: Callable[[], Language]
+    overrides: Overrides | None = None
+    tier: Tier | None = None
+    """Whom it was put to last."""
+    wrong: AIMessage | None = None
+    """The last reply whose tool calls were malformed."""
+    usage: UsageMetadata | None = None
+    """Tokens that went into replies nobody gets to see."""
+
+    @cached_property
+    def language(self) -> Language:
+        """The customer's; found out only where a prompt is made in it."""
+        return self.find_language()
+
+    @cached_property
+    def must_hold(self) -> bool:
+        """An answer that states facts is shown whole or not at all (spec M5): the tools of this turn found some."""
+        return any(isinstance(message, ToolMessage) for message in current_turn(self.messages))
+
+    @property
+    def question(self) -> str:
+        """What the customer asked last."""
+        return next((str(m.text) for m in reversed(self.messages) if isinstance(m, HumanMessage)), "")
+
+
+@dataclass(slots=True)
+class Reply:
+    """What one tier gave: a whole message, or the beginning of a stream of free text."""
+
+    request: Request
+    message: AIMessage
+    rest: Any = None
+    """The `Chunks` still to come; None where `message` is whole."""
+    failure: Failure | None = None
+    """What is known to be wrong with it already: a numbered reply that is none, a tier that can't take the request."""
+
+
+def read(reply: Reply) -> Reading:
+    """A reply is as good as its message; what it cost is counted, whatever it is worth."""
+    failure = reply.failure
+    if failure is None and reply.rest is None:
+        reply.message, failure = judged(reply.message, reply.request)
+    if failure is not None:
+        reply.request.usage = add_usage(reply.request.usage, reply.message.usage_metadata)
+    return Reading(reply, None, failure)
+
+
+def judged(message: AIMessage, request: Request) -> tuple[AIMessage, Failure | None]:
+    """The message with what is certain about its calls mended, and why it is no answer after all."""
+    failure = classify(message, source="model")
+    if failure is not None and failure.kind != "malformed_call":
+        return message, failure
+    if failure is None and not (message.tool_calls or message.invalid_tool_calls):
+        return message, None
+    message = mended(message, request.tools)
+    found = as_failure(faults(message, request.tools)) or failure
+    if found is not None:
+        request.wrong = message
+    return message, found

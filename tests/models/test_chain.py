@@ -1,0 +1,318 @@
+"""A chain of tiers within agents, streams and outages: what is asked of whom, what is shown, what is kept in mind."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from langchain.agents import create_agent
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, ToolMessage
+from langchain_core.messages.tool import tool_call_chunk
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from langchain_core.prompts import ChatPromptTemplate
+from langchain_core.tools import tool
+
+from langgraph_degrade import DegradeContext, Degrader, IncompleteStream, KeywordTemplate, LadderExhausted, Policy, Tier
+from langgraph_degrade.testing import FakeClock
+from tests.conftest import Both
+
+QUESTION = {"messages": [("user", "Where is order SO-1001?")]}
+
+
+class Speaker(BaseChatModel):
+    """Says its lines in order, the last one for ever: a text, a message, chunks, or an error to raise."""
+
+    lines: list[Any]
+    asked: list[Any] = []
+    given: list[dict[str, Any]] = []
+
+    @property
+    def _llm_type(self) -> str:
+        return "speaker"
+
+    def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
+        return self.bind(tools=tools, **kwargs)
+
+    def _line(self, messages: Any, given: dict[str, Any]) -> Any:
+        line = self.lines[min(len(self.asked), len(self.lines) - 1)]
+        self.asked.append(list(messages))
+        self.given.append(given)
+        if isinstance(line, Exception):
+            raise line
+        return line
+
+    def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> ChatResult:
+        line = self._line(messages, kwargs)
+        message = line if isinstance(line, AIMessage) else AIMessage(str(line))
+        return ChatResult(generations=[ChatGeneration(message=message)])
+
+    def _stream(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> Iterator[Any]:
+        line = self._line(messages, kwargs)
+        for part in line if isinstance(line, list) else [line]:
+            if isinstance(part, Exception):
+                raise part
+            yield ChatGenerationChunk(message=_chunk(part))
+
+
+def _chunk(part: Any) -> AIMessageChunk:
+    if isinstance(part, AIMessageChunk):
+        return part
+    return _chunked(part) if isinstance(part, AIMessage) else AIMessageChunk(content=str(part))
+
+
+def _chunked(message: AIMessage) -> AIMessageChunk:
+    calls = [
+        tool_call_chunk(name=c["name"], args='{"order": "SO-1001"}', id=c["id"], index=0) for c in message.tool_calls
+    ]
+    return AIMessageChunk(content=message.content, tool_call_chunks=calls)
+
+
+def speaker(*lines: Any) -> Speaker:
+    return Speaker(lines=list(lines), asked=[], given=[])
+
+
+@tool
+def get_order(order: str) -> dict[str, Any]:
+    """Look an order up.
+
+    Args:
+        order: The order's number, like SO-1001.
+    """
+    return {"order": order, "status": "packed"}
+
+
+def calls_it(**args: Any) -> AIMessage:
+    return AIMessage("", tool_calls=[{"name": "get_order", "args": args or {"order": "SO-1001"}, "id": "c1"}])
+
+
+def told(out: Any) -> list[tuple[Any, ...]]:
+    return [(e["kind"], e.get("direction"), e.get("source"), e["outcome"]) for e in DegradeContext.of(out).events]
+
+
+@pytest.mark.row("M1")
+@pytest.mark.row("M7")
+def test_an_agents_middleware_swaps_model_prompt_and_settings_together(both: Both, clock: FakeClock) -> None:
+    degrader = Degrader(clock=clock)
+    main = speaker(ConnectionResetError())
+    backup = speaker(calls_it(), "It is packed.")
+    prompt = ChatPromptTemplate([("system", "You are the backup. Be brief."), ("placeholder", "{messages}")])
+    tiers = [Tier("main", main), Tier("backup", backup, prompt=prompt, settings={"reasoning_effort": "low"})]
+    agent = create_agent(
+        speaker("never asked"), [get_order], system_prompt="You are the best.", middleware=[degrader.middleware(tiers)]
+    )
+    out = both.call(agent, "invoke", QUESTION)
+    assert out["messages"][-1].content == "It is packed."
+    assert [message.content for message in backup.asked[0]] == [
+        "You are the backup. Be brief.",
+        "Where is order SO-1001?",
+    ]
+    assert backup.given[0]["reasoning_effort"] == "low"
+    assert backup.given[0]["tools"][0]["function"]["name"] == "get_order"
+    assert main.asked[0][0].content == "You are the best."
+    assert told(out) == [("connection", "model", "backup", "ok")] * 2
+
+
+@pytest.mark.row("M4")
+@pytest.mark.row("L1")
+def test_a_malformed_call_is_told_once_and_then_asked_by_number(both: Both, clock: FakeClock) -> None:
+    degrader = Degrader(clock=clock)
+    wrong = AIMessage("", tool_calls=[{"name": "find_order", "args": {"order": "SO-1001"}, "id": "c1"}])
+    numbered = '{"tool": "get_order", "number": 1, "arguments": {"order": "SO-1001"}}'
+    main = speaker(wrong, calls_it(colour="red"), numbered, "It is packed.")
+    agent = create_agent(main, [get_order], middleware=[degrader.middleware([Tier("main", main)])])
+    out = both.call(agent, "invoke", QUESTION)
+    assert out["messages"][-1].content == "It is packed."
+    assert isinstance(main.asked[1][-1], ToolMessage)
+    assert told(out) == [
+        ("malformed_call", "model", "main, told", "failed"),
+        ("malformed_call", "model", "main, numbered", "ok"),
+    ]
+
+
+@pytest.mark.row("L1")
+def test_the_customers_words_choose_where_no_model_can(both: Both, clock: FakeClock) -> None:
+    degrader = Degrader(clock=clock)
+    words = KeywordTemplate("get_order", ["order", "订单"], {"order": re.compile(r"(SO-\d{4})")})
+    model = degrader.chat_model([Tier("main", speaker(ConnectionResetError()))], keywords=[words]).bind_tools(
+        [get_order]
+    )
+    answer = both.call(model, "invoke", "Where is my order SO-1001?")
+    assert [(call["name"], call["args"]) for call in answer.tool_calls] == [("get_order", {"order": "SO-1001"})]
+
+
+@pytest.mark.row("L1")
+def test_the_customer_is_asked_for_what_is_missing(both: Both, clock: FakeClock) -> None:
+    degrader = Degrader(clock=clock)
+    main = speaker(calls_it(order=7))
+    model = degrader.chat_model([Tier("main", main)]).bind_tools([get_order])
+    answer = both.call(model, "invoke", "Where is my order?")
+    assert answer.tool_calls == []
+    assert "still need from you" in str(answer.content)
+    assert answer.response_metadata["degraded"] is True
+
+
+@pytest.mark.row("M1")
+def test_a_wording_tier_puts_facts_into_a_sentence_and_decides_nothing(both: Both, clock: FakeClock) -> None:
+    degrader = Degrader(clock=clock)
+    wording = speaker("Your order is packed.")
+    tiers = [Tier("main", speaker(calls_it(), ConnectionResetError())), Tier("minimal", wording, use="wording")]
+    agent = create_agent(speaker("x"), [get_order], middleware=[degrader.middleware(tiers)])
+    out = both.call(agent, "invoke", QUESTION)
+    assert out["messages"][-1].content == "Your order is packed."
+    assert "packed" in str(wording.asked[0][-1].content)
+    assert "tools" not in wording.given[0]
+
+
+@pytest.mark.row("M6")
+def test_a_tier_that_cannot_decide_is_skipped_with_a_reason(both: Both, clock: FakeClock) -> None:
+    events: list[Any] = []
+    degrader = Degrader(clock=clock, listeners=[events.append])
+    minimal = speaker("never asked")
+    tiers = [Tier("main", speaker(ConnectionResetError())), Tier("minimal", minimal, use="wording")]
+    model = degrader.chat_model(tiers).bind_tools([get_order])
+    with pytest.raises((LadderExhausted, ConnectionResetError)):
+        both.call(model, "invoke", "Where is SO-1001?")
+    assert minimal.asked == []
+    assert "minimal skipped: words only" in events[-1].reason
+
+
+@pytest.mark.row("M5")
+def test_after_text_was_shown_no_other_tier_goes_on(both: Both, clock: FakeClock) -> None:
+    events: list[Any] = []
+    degrader = Degrader(clock=clock, listeners=[events.append])
+    backup = speaker("never shown")
+    model = degrader.chat_model(
+        [Tier("main", speaker(["Your ", "order ", ConnectionResetError()])), Tier("backup", backup)]
+    )
+    shown: list[str] = []
+    with pytest.raises(IncompleteStream):
+        both.run(_collect(both, model, "hi", shown))
+    assert "".join(shown) == "Your order "
+    assert backup.asked == []
+    assert [(event.kind, event.outcome) for event in events] == [("connection", "cut")]
+
+
+async def _collect(both: Both, model: Any, asked: Any, shown: list[str]) -> None:
+    if both.colour == "sync":
+        for chunk in model.stream(asked):
+            shown.append(str(chunk.text))  # noqa: PERF401 - what came before an error is kept
+        return
+    async for chunk in model.astream(asked):
+        shown.append(str(chunk.text))  # noqa: PERF401
+
+
+@pytest.mark.row("M5")
+@pytest.mark.case("case-T01")
+def test_half_a_call_is_never_shown_and_the_next_tier_makes_its_own(both: Both, clock: FakeClock) -> None:
+    degrader = Degrader(clock=clock)
+    half = AIMessageChunk(
+        content="", tool_call_chunks=[tool_call_chunk(name="get_order", args='{"order": "SO-1', id="c1", index=0)]
+    )
+    tiers = [Tier("main", speaker([half, ConnectionResetError()])), Tier("backup", speaker([calls_it()]))]
+    model = degrader.chat_model(tiers).bind_tools([get_order])
+    got: list[Any] = []
+    both.run(_gather(both, model, "Where is SO-1001?", got))
+    whole = got[0]
+    for chunk in got[1:]:
+        whole = whole + chunk
+    assert [call["args"] for call in whole.tool_calls] == [{"order": "SO-1001"}]
+
+
+async def _gather(both: Both, model: Any, asked: Any, got: list[Any]) -> None:
+    if both.colour == "sync":
+        got.extend(model.stream(asked))
+        return
+    got.extend([chunk async for chunk in model.astream(asked)])
+
+
+@pytest.mark.row("M5")
+def test_an_answer_with_facts_is_shown_whole_or_not_at_all(both: Both, clock: FakeClock) -> None:
+    degrader = Degrader(clock=clock)
+    tiers = [Tier("main", speaker(["It was ", ConnectionResetError()])), Tier("backup", speaker(["It is ", "packed."]))]
+    history = [HumanMessage("Where is it?"), calls_it(), ToolMessage('{"status": "packed"}', tool_call_id="c1")]
+    shown: list[str] = []
+    both.run(_collect(both, degrader.chat_model(tiers), history, shown))
+    assert "".join(shown) == "It is packed."
+
+
+@pytest.mark.row("M5")
+@pytest.mark.row("M7")
+@pytest.mark.parametrize("is_async", [False, True])
+def test_every_token_reaches_the_graphs_stream_exactly_once(is_async: bool) -> None:
+    degrader = Degrader()
+    tiers = [Tier("main", speaker(ConnectionResetError())), Tier("backup", speaker(["It ", "is ", "packed."]))]
+    agent = create_agent(speaker("x"), [], middleware=[degrader.middleware(tiers)])
+
+    async def stream() -> list[Any]:
+        return [part async for part in agent.astream(QUESTION, stream_mode="messages")]
+
+    parts = asyncio.run(stream()) if is_async else list(agent.stream(QUESTION, stream_mode="messages"))
+    assert [message.content for message, _ in parts if message.content] == ["It ", "is ", "packed."]
+
+
+@pytest.mark.row("M3")
+@pytest.mark.row("B2")
+@pytest.mark.case("case-F10")
+def test_a_main_model_dead_for_ten_minutes_costs_the_half_open_calls_only(both: Both, clock: FakeClock) -> None:
+    degrader = Degrader(clock=clock)
+    main = speaker(TimeoutError())
+    model = degrader.chat_model([Tier("main", main), Tier("backup", speaker("Here."))])
+    for _ in range(120):
+        assert both.call(model, "invoke", "hi").content == "Here."
+        clock.sleep(5)
+    assert len(main.asked) <= 3 + 600 / 30
+
+
+@pytest.mark.row("S1")
+def test_tokens_of_replies_nobody_sees_are_counted(both: Both, clock: FakeClock) -> None:
+    usage = {"input_tokens": 5, "output_tokens": 2, "total_tokens": 7}
+    degrader = Degrader(clock=clock)
+    blank = AIMessage("", usage_metadata=usage)  # type: ignore[arg-type]
+    good = AIMessage("Here.", usage_metadata=usage)  # type: ignore[arg-type]
+    answer = both.call(
+        degrader.chat_model([Tier("main", speaker(blank)), Tier("backup", speaker(good))]), "invoke", "hi"
+    )
+    assert answer.usage_metadata["total_tokens"] == 14
+
+
+@pytest.mark.row("F1")
+@pytest.mark.row("M1")
+def test_a_refused_request_goes_where_the_application_says(both: Both, clock: FakeClock) -> None:
+    degrader = Degrader(clock=clock)
+    refused = AIMessage("", response_metadata={"finish_reason": "content_filter"})
+    other, chosen = speaker("never asked"), speaker("Certainly.")
+    tiers = [Tier("main", speaker(refused)), Tier("other", other), Tier("chosen", chosen)]
+    answer = both.call(degrader.chat_model(tiers, on_refusal=["chosen"]), "invoke", "hi")
+    assert answer.content == "Certainly."
+    assert other.asked == []
+
+
+@pytest.mark.row("T1")
+def test_only_the_last_tier_waits_for_its_retry_after(both: Both, clock: FakeClock) -> None:
+    degrader = Degrader(Policy(), clock=clock)
+
+    class Busy(Exception):
+        status_code = 429
+        retry_after = 4.0
+
+    last = speaker(Busy(), "Here.")
+    before = clock.monotonic()
+    answer = both.call(
+        degrader.chat_model([Tier("main", speaker(ConnectionResetError())), Tier("last", last)]), "invoke", "hi"
+    )
+    assert answer.content == "Here."
+    assert clock.monotonic() - before >= 0.5
+
+
+def test_a_chain_says_what_is_wrong_with_it() -> None:
+    degrader = Degrader()
+    with pytest.raises(ValueError, match="names of their own"):
+        degrader.chat_model([Tier("a", speaker("x")), Tier("a", speaker("x"))])
+    with pytest.raises(ValueError, match="the first tier decides"):
+        degrader.chat_model([Tier("a", speaker("x"), use="wording")])
+    with pytest.raises(ValueError, match="'numbered'"):
+        Tier("a", speaker("x"), prompt="by number")  # type: ignore[arg-type]

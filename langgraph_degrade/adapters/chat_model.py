@@ -147,10 +147,11 @@ class TieredChatModel(BaseChatModel):
 
     def _result(self, reply: Reply) -> ChatResult:
         message, tier = reply.message, reply.request.tier
-        told = {"response_metadata": {**message.response_metadata, "tier": tier.name if tier is not None else "none"}}
         if reply.request.usage is not None:
-            told["usage_metadata"] = add_usage(reply.request.usage, message.usage_metadata)  # type: ignore[assignment]
-        return ChatResult(generations=[ChatGeneration(message=message.model_copy(update=told))])
+            cost = add_usage(reply.request.usage, message.usage_metadata)
+            message = message.model_copy(update={"usage_metadata": cost})
+        message.response_metadata = {**message.response_metadata, "tier": tier.name if tier is not None else "none"}
+        return ChatResult(generations=[ChatGeneration(message=message)])
 
 
 def nameless(*_: Any) -> dict[str, Any]:

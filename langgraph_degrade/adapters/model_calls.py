@@ -23,6 +23,7 @@ from langgraph_degrade.engine.plan import Call, Outcome, Plan, Step
 from langgraph_degrade.failures import classify
 from langgraph_degrade.stages.closing import closing
 from langgraph_degrade.stages.messages import is_whole, repair
+from langgraph_degrade.stages.models.request import is_plainly_good
 from langgraph_degrade.stages.tools.reading import Reading
 
 if TYPE_CHECKING:
@@ -37,9 +38,6 @@ log = logging.getLogger("langgraph_degrade")
 
 STEPS = (Step("function", "none"),)
 """A model that has no answer is said to have none; tiers come with a later release."""
-PLAIN_ENDS = frozenset({None, "stop", "tool_calls"})
-"""How an answer ends that is whole; anything else is looked at closely."""
-
 Response = Any
 
 
@@ -161,24 +159,12 @@ def _is_streamed() -> bool:
     )
 
 
-def _is_plainly_good(message: Any) -> bool:
-    """Most answers: said or called something, and ended as they should. Spares them the classifier."""
-    if type(message) is not AIMessage or message.invalid_tool_calls or message.additional_kwargs:
-        return False
-    told = message.response_metadata
-    if told.get("finish_reason") not in PLAIN_ENDS or (told and "finish_reason" not in told) or "error" in told:
-        return False
-    return bool(message.tool_calls) or (
-        type(message.content) is str and not message.content.isspace() and message.content != ""
-    )
-
-
 def _read(value: Any) -> Reading:
     """A response is as good as its message: empty, cut, filtered or malformed ones are failures."""
     response = value.model_response if isinstance(value, ExtendedModelResponse) else value
     message = response.result[-1] if isinstance(response, ModelResponse) and response.result else response
     if isinstance(response, ModelResponse) and response.structured_response is not None:
         return Reading(value, None, None)
-    if _is_plainly_good(message):
+    if is_plainly_good(message):
         return Reading(value, None, None)
     return Reading(value, None, classify(message, source="model"))

@@ -12,11 +12,14 @@ from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.messages.utils import message_chunk_to_message
 
 from langgraph_degrade.engine.ports import CallTimedOut
+from langgraph_degrade.failures import classify
 from langgraph_degrade.stages.models.prompts import Manner, Prompt, prompt_for, unfit
 from langgraph_degrade.stages.models.request import Reply
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    from langchain_core.outputs import ChatResult
 
     from langgraph_degrade.engine.ports import Ports
     from langgraph_degrade.stages.models.request import Request
@@ -47,9 +50,13 @@ class TierCalls:
         prompt = self._prompt(request, manner)
         if isinstance(prompt, Reply):
             return prompt
-        call: Callable[..., Any] = self._model.ainvoke if is_async else self._model.invoke
-        asked = partial(call, prompt.messages, QUIET, **prompt.options)
-        return prompt.reply(await ports.call(asked, is_async=is_async, timeout=None, own_thread=True))
+        # Not `invoke`: its callbacks and tracing are the chain's own to have, and take as long as the whole chain may.
+        call: Callable[..., Any] = self._model._agenerate_with_cache if is_async else self._model._generate_with_cache  # noqa: SLF001
+        asked = partial(call, list(prompt.messages), **prompt.options)
+        result: ChatResult = await ports.call(asked, is_async=is_async, timeout=None, own_thread=True)
+        if not result.generations:
+            return Reply(request, AIMessage(""), failure=classify(result, source="model"))
+        return prompt.reply(result.generations[0].message)  # type: ignore[arg-type]
 
     async def listen(self, request: Request, manner: Manner, *, ports: Ports, is_async: bool) -> Reply:
         """Open a stream: free text begins at once, everything else is held back until it is whole."""

@@ -76,8 +76,26 @@ def read(reply: Reply) -> Reading:
     return Reading(reply, None, failure)
 
 
+PLAIN_ENDS = frozenset({None, "stop", "tool_calls"})
+"""How an answer ends that is whole; anything else is looked at closely."""
+
+
+def is_plainly_good(message: Any) -> bool:
+    """Most answers: said or called something, and ended as they should. Spares them the classifier."""
+    if type(message) is not AIMessage or message.invalid_tool_calls or message.additional_kwargs:
+        return False
+    told = message.response_metadata
+    if told.get("finish_reason") not in PLAIN_ENDS or (told and "finish_reason" not in told) or "error" in told:
+        return False
+    return bool(message.tool_calls) or (
+        type(message.content) is str and not message.content.isspace() and message.content != ""
+    )
+
+
 def judged(message: AIMessage, request: Request) -> tuple[AIMessage, Failure | None]:
     """The message with what is certain about its calls mended, and why it is no answer after all."""
+    if is_plainly_good(message) and not message.tool_calls:
+        return message, None
     failure = classify(message, source="model")
     if failure is not None and failure.kind != "malformed_call":
         return message, failure

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks import agents, calls, footprint, report
+from benchmarks import agents, calls, chains, footprint, report
 from benchmarks.rows import Row
 
 GROUPS: tuple[Callable[[int], Iterator[Row]], ...] = (
@@ -22,6 +22,7 @@ GROUPS: tuple[Callable[[int], Iterator[Row]], ...] = (
     calls.guard_async,
     calls.validation,
     agents.middleware,
+    chains.chain,
     footprint.memory,
     footprint.imports,
 )

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from langgraph_degrade.adapters.chat_model import TieredChatModel
     from langgraph_degrade.adapters.middleware import DegradeMiddleware
     from langgraph_degrade.adapters.tools import ToolGuard
+    from langgraph_degrade.engine.patrol import Leases
     from langgraph_degrade.engine.store import Store
     from langgraph_degrade.stages.models.tier import Tier
     from langgraph_degrade.stages.selecting import KeywordTemplate
@@ -74,6 +75,7 @@ class Degrader:
             clock=clock or SystemClock(),
             rng=rng or random.Random(),  # noqa: S311 - jitter and ids, no secrets
             listeners=listeners,
+            leases=_leases(store),
         )
 
     def register(self, *callables: Callable[..., Any], **named: Callable[..., Any]) -> None:
@@ -241,15 +243,21 @@ class Degrader:
             target.close_face()
 
     def __enter__(self) -> Self:
+        """Start the probes of models and of tools that declare one, on a thread (spec M3)."""
+        self._engine.probes.start()
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._engine.probes.stop()
         self.close()
 
     async def __aenter__(self) -> Self:
+        """Start the probes as a task of this event loop."""
+        await self._engine.probes.astart()
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        await self._engine.probes.astop()
         self.close()
 
     @contextmanager
@@ -305,6 +313,14 @@ class Degrader:
             yield
         finally:
             scope.query = before
+
+
+def _leases(store: Store | None) -> Leases | None:
+    """Where processes that share a file agree on who probes what."""
+    from langgraph_degrade.store.leases import SqliteLeases
+    from langgraph_degrade.store.sqlite import SqliteStore
+
+    return SqliteLeases(store) if isinstance(store, SqliteStore) else None
 
 
 def _check_arguments(policy: object, store: object) -> None:

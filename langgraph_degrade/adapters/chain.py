@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 MODEL_TIME = 30.0
 """Seconds a model call may take where the policy does not say ○ (design section 2)."""
+SLOW_PROBE = 5.0
+"""Seconds after which a probe of a few tokens is a bad one ○."""
 FEWEST_CALLS = 3
 """Calls in the window before a model's breaker may open ○: a user waits long for each."""
 
@@ -55,9 +57,19 @@ class Chain:
         for tier in tiers[1:]:
             self._targets[tier.name] = model_target(engine, f"model:{tier.name}", main=main)
         self._with_tools = {name: AbilityTarget(target, "tools") for name, target in self._targets.items()}
+        self._watch()
         no_limit = QueryTimeouts(basic=None, complex=None)
         self._code = engine.target("select:code", stage="select", override={"effect": "read", "timeout": no_limit})
         self._plans: dict[tuple[bool, bool, bool], Plan] = {}
+
+    def _watch(self) -> None:
+        """Have every tier probed that decides something, while the application has probes run (spec M3)."""
+        rule = self.engine.policy.models.probe
+        for tier in self.tiers:
+            slow = min(SLOW_PROBE, rule.every / 2)
+            probe = self._calls[tier.name].probe
+            target = self._targets[tier.name]
+            self.engine.probes.watch(target, probe, every=rule.every, switch_below=rule.switch_below, slow=slow)
 
     def plan(self, *, is_async: bool, is_streamed: bool, has_tools: bool) -> Plan:
         """What may be done about a request of this sort."""

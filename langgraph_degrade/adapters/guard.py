@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from langgraph_degrade.adapters.readers import declared_reader
 from langgraph_degrade.engine.plan import Call, Outcome, Plan, Step, called_by, is_async_callable
-from langgraph_degrade.engine.steps import Callables, check_names, policy_steps
+from langgraph_degrade.engine.steps import Callables, check_names, policy_steps, watch
 from langgraph_degrade.errors import LadderExhausted, UnknownOutcome
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ def guarded(
     is_async = is_async_callable(fn)
     refuse_generators(fn)
     check_names(target.name, target.policy, callables)
+    watch(engine, target, callables)
     steps = [
         *policy_steps(engine, target, fn, callables, is_async=is_async),
         *fallback_steps(engine, target, fallbacks, is_async=is_async),

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 from langgraph_degrade.adapters.declared import declared, declared_notes
 from langgraph_degrade.adapters.tool_guard import SLOT, Guard, Slot, has_async
-from langgraph_degrade.engine.steps import Callables, check_names
+from langgraph_degrade.engine.steps import Callables, check_names, watch
 
 if TYPE_CHECKING:
     from langgraph_degrade.engine.engine import Engine
@@ -55,6 +55,7 @@ class ToolGuard:
         name = f"tool:{tool.name}"
         target = self._engine.target(name, override=declared(tool, self._engine.policy), twin=_identity(tool))
         check_names(target.name, target.policy, self._callables)
+        watch(self._engine, target, self._callables)
         copy = tool.model_copy()
         object.__setattr__(copy, "__class__", _guarded_class(type(tool)))
         object.__setattr__(copy, "_degrade", Guard(self._engine, target, tool, self._callables))

@@ -18,6 +18,7 @@ from langgraph_degrade.engine.keys import canonical, scope_key
 from langgraph_degrade.engine.ladder import walk
 from langgraph_degrade.engine.plan import Outcome
 from langgraph_degrade.engine.ports import AsyncPorts, CallTimedOut, SyncPorts, complete
+from langgraph_degrade.engine.probes import Probes
 from langgraph_degrade.engine.scope import ACTIVE, Scope, Scopes
 from langgraph_degrade.engine.target import Target
 from langgraph_degrade.engine.workers import Workers
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from random import Random
 
     from langgraph_degrade.engine.clock import Clock
+    from langgraph_degrade.engine.patrol import Leases
     from langgraph_degrade.engine.plan import Call, Plan
     from langgraph_degrade.engine.pybreaker_face import PybreakerFace
     from langgraph_degrade.engine.store import Store
@@ -50,7 +52,7 @@ Listener = Callable[[Event], None]
 class Engine:
     """One per Degrader."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what an application is made of
         self,
         policy: Policy,
         *,
@@ -59,6 +61,7 @@ class Engine:
         clock: Clock,
         rng: Random,
         listeners: Iterable[Listener] = (),
+        leases: Leases | None = None,
     ) -> None:
         self.policy = policy
         self.clock = clock
@@ -69,6 +72,7 @@ class Engine:
         self.ledger = Ledger(store, local)
         self.store = store
         self.sync_ports = SyncPorts(clock, self.workers)
+        self.probes = Probes(clock, rng, self.workers, leases=leases)
         self.async_ports = AsyncPorts(clock, self.workers)
         self._sync = Ground(self.sync_ports, rng, clock.monotonic, clock.time)
         self._async = Ground(self.async_ports, rng, clock.monotonic, clock.time)

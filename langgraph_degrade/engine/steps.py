@@ -18,13 +18,21 @@ Callables = Mapping[str, Callable[..., Any]]
 
 def check_names(target: str, policy: TargetPolicy, callables: Callables) -> None:
     """Raise `PolicyError` where the policy names a callable that nobody registered."""
-    wanted = [policy.verify, policy.refresh, policy.offline, *policy.endpoints[1:]]
+    wanted = [policy.verify, policy.refresh, policy.offline, policy.probe, *policy.endpoints[1:]]
     missing = [name for name in wanted if name and name not in callables]
     if missing:
         raise PolicyError(
             f"{target}: the policy names {', '.join(missing)}, which nobody registered; "
             f"call degrader.register({missing[0]}=...) before making the adapter"
         )
+
+
+def watch(engine: Engine, target: Target, callables: Callables) -> None:
+    """Have a target probed that declares how (spec M3)."""
+    if target.policy.probe is not None:
+        rule = engine.policy.models.probe
+        probe = callables[target.policy.probe]
+        engine.probes.watch(target, probe, every=rule.every, switch_below=rule.switch_below)
 
 
 def policy_steps(

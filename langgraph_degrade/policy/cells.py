@@ -115,6 +115,8 @@ class Cell(Part):
     none is named."""
     refresh: Name | None = None
     """Name of the hook called once when the target says `auth` (spec F1)."""
+    probe: Name | None = None
+    """Name of a callable that makes one small request of the target, past every guard (spec M3)."""
     interruptible: Flag = True
     """False: a late call is left to finish, its result is caught (spec T5)."""
     retry_server_errors: Flag = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal, Self, cast
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, ValidationInfo, model_validator
 
@@ -65,10 +65,18 @@ class TimeoutsPolicy(Part):
 
 
 class ProbePolicy(Part):
-    """How often a model tier is probed, and the success rate below which traffic moves (spec M3)."""
+    """How often models, and tools that declare a probe, are probed while `with degrader:` holds; and the success rate
+    below which traffic moves (spec M3).
+    """
 
     every: PositiveDuration = 30.0
     switch_below: Share = 0.5
+
+    @model_validator(mode="after")
+    def _leaves_a_way_back(self) -> Self:
+        if self.switch_below >= 1:
+            raise wrong("with switch_below 1 nothing is ever good enough to come back", "write a share, such as 0.5")
+        return self
 
 
 class ModelsPolicy(Part):

@@ -17,7 +17,7 @@ from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.tools import tool
 
 from langgraph_degrade import DegradeContext, Degrader, IncompleteStream, KeywordTemplate, LadderExhausted, Policy, Tier
-from langgraph_degrade.testing import FakeClock
+from langgraph_degrade.testing import FakeClock, run_virtual
 from tests.conftest import Both
 
 QUESTION = {"messages": [("user", "Where is order SO-1001?")]}
@@ -316,3 +316,27 @@ def test_a_chain_says_what_is_wrong_with_it() -> None:
         degrader.chat_model([Tier("a", speaker("x"), use="wording")])
     with pytest.raises(ValueError, match="'numbered'"):
         Tier("a", speaker("x"), prompt="by number")  # type: ignore[arg-type]
+
+
+@pytest.mark.row("M3")
+def test_probes_move_traffic_before_users_notice_and_back(clock: FakeClock) -> None:
+    degrader = Degrader(clock=clock)
+    main = speaker("Main.")
+    model = degrader.chat_model([Tier("main", main), Tier("backup", speaker("Backup."))])
+
+    async def ask() -> str:
+        return str((await model.ainvoke("hi")).content)
+
+    async def day() -> list[str]:
+        answers = [await ask()]
+        async with degrader:
+            main.lines[:] = [ConnectionResetError()]
+            await asyncio.sleep(120)
+            answers.append(await ask())
+            main.lines[:] = ["Main."]
+            await asyncio.sleep(120)
+            answers.append(await ask())
+        return answers
+
+    assert run_virtual(day(), clock) == ["Main.", "Backup.", "Main."]
+    assert [one[-1].content for one in main.asked].count("hi") == 2  # no user waited for a dead model

@@ -56,7 +56,6 @@ TRUE: list[tuple[str, str, dict[str, Any]]] = [
     ("write-without-verify", "tools.a", tool(effect="write", interruptible=False)),
     ("write-interruptible", "tools.a", tool(effect="write", verify="find_it")),
     ("no-effect", "tools.a", tool()),
-    ("not-used-yet", "models", {"models": {"probe": {"every": 30}}}),
     ("not-used-yet", "stages.answer.regenerate", {"stages": {"answer": {"regenerate": 2}}}),
     ("cache-without-scope", "tools.a.cache", tool(**READ, cache={"ttl": 60})),
     ("cache-without-scope", "tools.a.read_through", tool(**READ, read_through={"ttl": 60})),

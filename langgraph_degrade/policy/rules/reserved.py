@@ -12,10 +12,6 @@ _WHY = "nothing in this version acts on it"
 
 def reserved(policy: Policy) -> Iterator[Remark]:
     """Name what was written ahead of its time."""
-    if policy.models.model_fields_set:
-        yield Remark(
-            ("models",), "not-used-yet", _WHY, "keep it for later; a model has its breaker and its timeout", "note"
-        )
     for stage, cell in policy.stages.items():
         if "regenerate" in cell.model_fields_set:
             yield Remark(("stages", stage, "regenerate"), "not-used-yet", _WHY, "keep it for later", "note")

@@ -29,6 +29,8 @@ QUIET: Any = {"callbacks": []}
 """The chain's own callbacks see every token; the model inside must not show it to them again."""
 END: Any = object()
 """After the last chunk."""
+PROBE_TOKENS = 16
+"""Tokens a probe asks for ○: some servers refuse to give fewer."""
 MOST_BOUND = 16
 """Lists of tools whose binding is remembered ○."""
 
@@ -74,6 +76,11 @@ class TierCalls:
             await chunks.close()
             raise
         return prompt.reply(whole_of(got))
+
+    def probe(self) -> Any:
+        """One small request, past every guard."""
+        few = {"max_tokens": PROBE_TOKENS} if hasattr(self._model, "max_tokens") else {}
+        return self._model.invoke("ping", QUIET, **{**self.tier.settings, **few})
 
     def _prompt(self, request: Request, manner: Manner) -> Prompt | Reply:
         request.tier = self.tier

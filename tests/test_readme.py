@@ -42,6 +42,7 @@ def test_every_python_block_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(README.parent)
     space: dict[str, Any] = {
         "model": ScriptedModel.saying(asks(("get_order", {"order_id": "SO-1"})), "It is packed."),
+        **{name: ScriptedModel.saying("Hello.") for name in ("backup", "small", "minimal")},
         "get_order": get_order,
         "get_stock": get_stock,
         "create_ticket": create_ticket,

@@ -31,9 +31,13 @@ class Prompt:
     request: Request
     messages: Sequence[BaseMessage]
     options: Mapping[str, Any]
-    is_held: bool
-    """The answer is shown whole or not at all."""
     is_numbered: bool = False
+    is_wording: bool = False
+
+    @property
+    def is_held(self) -> bool:
+        """The answer is shown whole or not at all."""
+        return self.is_numbered or self.is_wording or self.request.must_hold
 
     def reply(self, message: AIMessage) -> Reply:
         """The tier's answer as a message any tier could have given."""
@@ -69,7 +73,7 @@ def prompt_for(tier: Tier, request: Request, manner: Manner, bound: Mapping[str,
         bound: what binding the request's tools to the tier's model gave; None where it can't be bound.
     """
     if tier.use == "wording":
-        return Prompt(request, worded(request), tier.settings, is_held=True)
+        return Prompt(request, worded(request), tier.settings, is_wording=True)
     if request.tools and (bound is None or manner == "numbered" or tier.prompt == "numbered"):
         return _numbered(tier, request)
     messages = _rendered(tier, request)
@@ -79,14 +83,14 @@ def prompt_for(tier: Tier, request: Request, manner: Manner, bound: Mapping[str,
         found = faults(request.wrong, request.tools)
         messages = [*messages, *told(found, request.wrong, request.language, request.overrides)]
     options = {**request.options, **(bound or {}), **tier.settings}
-    return Prompt(request, messages, options, is_held=request.must_hold)
+    return Prompt(request, messages, options)
 
 
 def _numbered(tier: Tier, request: Request) -> Prompt:
     asked = menu(request.tools, _rendered(tier, request), language=request.language, samples=tier.samples)
     stop = {name: value for name, value in request.options.items() if name == "stop"}
     form = {"response_format": reply_format(request.tools, request.messages)} if tier.can("json_schema") else {}
-    return Prompt(request, asked, {**stop, **form, **tier.settings}, is_held=True, is_numbered=True)
+    return Prompt(request, asked, {**stop, **form, **tier.settings}, is_numbered=True)
 
 
 def _rendered(tier: Tier, request: Request) -> list[BaseMessage]:

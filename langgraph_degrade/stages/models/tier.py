@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from langchain_core.language_models import BaseChatModel
@@ -19,7 +20,7 @@ BETWEEN_TOKENS = 5.0
 """Seconds between two tokens ○ (design section 2)."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Tier:
     """One model, best first in `degrader.chat_model([...])`.
 
@@ -62,8 +63,16 @@ class Tier:
         """The window, declared or known of the model."""
         return self.window or (self.model.profile or {}).get("max_input_tokens")
 
+    @cached_property
+    def able(self) -> frozenset[str]:
+        """What it takes requests for: `tools`, `images`, `json_schema`."""
+        return frozenset(ability for ability in ("tools", "images", "json_schema") if self._can(ability))
+
     def can(self, ability: str) -> bool:
         """Whether it takes requests that need this."""
+        return ability in self.able
+
+    def _can(self, ability: str) -> bool:
         if self.use == "wording" and ability == "tools":
             return False
         if self.abilities is not None:
@@ -72,7 +81,7 @@ class Tier:
         known = {"tools": profile.get("tool_calling", True), "images": profile.get("image_inputs", True)}
         return bool(known.get(ability, False))
 
-    @property
+    @cached_property
     def provider(self) -> str:
         """Whose model it is: `openai`, `anthropic`, … as LangChain's packages are called."""
         return type(self.model).__module__.partition(".")[0].removeprefix("langchain_")

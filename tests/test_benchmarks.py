@@ -40,4 +40,4 @@ def test_every_budget_of_the_success_path_is_measured(tmp_path: Path):
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     rows = json.loads((tmp_path / "results" / "overhead.json").read_text("utf-8"))["rows"]
     assert [row["note"] for row in rows if row["verdict"] == "missing"] == [], done.stderr
-    assert len([row for row in rows if row["budget"] is not None]) == 11
+    assert len([row for row in rows if row["budget"] is not None]) == 12

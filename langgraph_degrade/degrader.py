@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from langgraph_degrade.adapters.chat_model import TieredChatModel
     from langgraph_degrade.adapters.middleware import DegradeMiddleware
+    from langgraph_degrade.adapters.runnable import DegradingRunnable
     from langgraph_degrade.adapters.tools import ToolGuard
     from langgraph_degrade.engine.patrol import Leases
     from langgraph_degrade.engine.store import Store
@@ -196,6 +197,24 @@ class Degrader:
         from langgraph_degrade.adapters.chat_model import TieredChatModel
 
         return TieredChatModel(Chain(self._engine, tiers, keywords=keywords, on_refusal=on_refusal))
+
+    def runnable(
+        self, runnables: Sequence[Runnable[Any, Any] | Callable[..., Any]], *, name: str | None = None
+    ) -> DegradingRunnable:
+        """Step down through runnables, best first: prompt and model swapped together, where `.with_fallbacks` was.
+
+        `degrader.runnable([main_prompt | main_model, backup_prompt | backup_model])`. Each has breakers of its own and
+        runs as a child run. A model's message that is empty, filtered or holds a malformed call is a failure too, other
+        values are taken as they are. A stream goes to the next one only before anything of it was shown.
+
+        Args:
+            runnables: what is asked, in this order, with the same input.
+            name: `runnable:NAME` and `runnable:NAME/1`, … are what the policy, the breakers and the events call them.
+                The same name shares breakers: give one where it is made anew for every request.
+        """
+        from langgraph_degrade.adapters.runnable import degrading
+
+        return degrading(self._engine, runnables, name)
 
     def wrap(self, graph: G, *, answer: Callable[[Any], Any] | None = None) -> G:
         """Give a compiled graph session and user time, and an honest answer where it would crash.

@@ -135,7 +135,7 @@ class Chain:
         return put if is_async else lambda request: complete(put(request))
 
 
-def model_target(engine: Engine, name: str, *, main: Target | None = None) -> Target:
+def model_target(engine: Engine, name: str, *, main: Target | None = None, twin: str = "") -> Target:
     """The target of a model: read, with a limit, and breakers for calls that are few and slow."""
     override: dict[str, Any] = {"effect": "read"}
     declared = engine.policy.target(name, stage="answer")
@@ -143,4 +143,4 @@ def model_target(engine: Engine, name: str, *, main: Target | None = None) -> Ta
         override["timeout"] = QueryTimeouts(basic=MODEL_TIME, complex=MODEL_TIME)
     if "breakers" not in declared.model_fields_set:
         override["breakers"] = (BreakerRule(min_calls=FEWEST_CALLS),)
-    return engine.target(name, stage="answer", source="model", main=main, override=override)
+    return engine.target(name, stage="answer", source="model", main=main, override=override, twin=twin)

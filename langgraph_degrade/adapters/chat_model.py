@@ -16,6 +16,7 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import PrivateAttr
 
 from langgraph_degrade.adapters.guard import value_or_raise
+from langgraph_degrade.adapters.rest import a_request
 from langgraph_degrade.adapters.shown import Shown
 from langgraph_degrade.engine.plan import Call
 from langgraph_degrade.engine.ports import complete
@@ -125,21 +126,17 @@ class TieredChatModel(BaseChatModel):
         """The plan for a request, and the scope it is part of or makes."""
         engine = self._chain.engine
         options = options if stop is None else {**options, "stop": stop}
-        tools = options.get("tools") or ()
-        options = {name: value for name, value in options.items() if name != "tools"}
+        may_call = options.get("tool_choice") != "none"
+        tools = (options.get("tools") or ()) if may_call else ()
+        options = {
+            name: value for name, value in options.items() if name != "tools" and (may_call or name != "tool_choice")
+        }
         configured = engine.policy.language
         find = partial(language_of, messages) if configured == "auto" else lambda: configured
         request = Request(messages, tools, options, find, engine.policy.texts)
         plan = self._chain.plan(is_async=is_async, is_streamed=is_streamed, has_tools=bool(tools))
-        scope = engine.scopes.find()
-        if scope is not None:
+        with a_request(engine) as scope:
             yield plan, Call((request,), {}, nameless), scope
-            return
-        scope = engine.scopes.new()
-        try:
-            yield plan, Call((request,), {}, nameless), scope
-        finally:
-            engine.scopes.end(scope)
 
     def _reply(self, outcome: Any, plan: Plan) -> Reply:
         reply: Reply = value_or_raise(outcome, plan.target)
@@ -147,11 +144,13 @@ class TieredChatModel(BaseChatModel):
 
     def _result(self, reply: Reply) -> ChatResult:
         message, tier = reply.message, reply.request.tier
+        told = {"response_metadata": {**message.response_metadata, "tier": tier.name if tier is not None else "none"}}
         if reply.request.usage is not None:
-            cost = add_usage(reply.request.usage, message.usage_metadata)
-            message = message.model_copy(update={"usage_metadata": cost})
-        message.response_metadata = {**message.response_metadata, "tier": tier.name if tier is not None else "none"}
-        return ChatResult(generations=[ChatGeneration(message=message)])
+            told["usage_metadata"] = add_usage(reply.request.usage, message.usage_metadata)  # type: ignore[assignment]
+        return ChatResult(generations=[ChatGeneration(message=message.model_copy(update=told))])
+
+    def __deepcopy__(self, memo: Any = None) -> TieredChatModel:
+        return self  # a chain holds its application's breakers
 
 
 def nameless(*_: Any) -> dict[str, Any]:

@@ -16,11 +16,11 @@ from langgraph_degrade.adapters.chain import model_target
 from langgraph_degrade.adapters.chat_model import TieredChatModel, nameless
 from langgraph_degrade.adapters.known_models import KnownModels
 from langgraph_degrade.adapters.tool_calls import enter, keeps_context
-from langgraph_degrade.context import DegradeContext
+from langgraph_degrade.context import DegradeContext, Event
 from langgraph_degrade.engine import ambient
 from langgraph_degrade.engine.logs import frames
 from langgraph_degrade.engine.plan import Call, Outcome, Plan, Step
-from langgraph_degrade.failures import classify
+from langgraph_degrade.failures import Failure, classify
 from langgraph_degrade.stages.closing import closing
 from langgraph_degrade.stages.messages import is_whole, repair
 from langgraph_degrade.stages.models.request import is_plainly_good
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
     from langgraph_degrade.engine.engine import Engine
+    from langgraph_degrade.engine.scope import Scope
 
 log = logging.getLogger("langgraph_degrade")
 
@@ -114,7 +115,26 @@ class _One:
             if ambient.is_control_flow(error):
                 raise
             log.warning("no model answered: %s\n%s", type(error).__name__, frames(error))
+            if self.scope is not None and self.scope.revision == self._mark:
+                self._note(error, self.scope)
             self.value = self._closing()
+
+    def _note(self, error: Exception, scope: Scope) -> None:
+        """Write down what the chain never saw: the failure of another middleware, or of a model it brought."""
+        failure = classify(error, source="model") or Failure("unknown", reason=type(error).__name__)
+        event = Event(
+            id=scope.next_id(),
+            target="model:agent",
+            stage="answer",
+            kind=failure.kind,
+            reason=failure.reason or failure.kind,
+            status=failure.status,
+            direction="function",
+            outcome="unavailable",
+            at=self._engine.clock.time(),
+        )
+        scope.reach("answer", "function")
+        scope.record(event)
 
     def call(self, handler: Callable[[ModelRequest], Any]) -> Call:
         return Call((handler, self.request), {}, nameless)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from langchain.agents import create_agent
+from langchain.agents.middleware import AgentMiddleware
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, ToolMessage
 from langchain_core.messages.tool import tool_call_chunk
@@ -340,3 +341,66 @@ def test_probes_move_traffic_before_users_notice_and_back(clock: FakeClock) -> N
 
     assert run_virtual(day(), clock) == ["Main.", "Backup.", "Main."]
     assert [one[-1].content for one in main.asked].count("hi") == 2  # no user waited for a dead model
+
+
+@pytest.mark.row("M5")
+@pytest.mark.row("T3")
+def test_a_slow_listener_is_not_the_models_slowness(both: Both, clock: FakeClock) -> None:
+    degrader = Degrader(Policy.model_validate({"targets": {"model:main": {"timeout": "1s"}}}), clock=clock)
+    model = degrader.chat_model([Tier("main", speaker(["a ", "b ", "c"]))])
+    shown: list[str] = []
+
+    async def listen() -> None:
+        if both.colour == "sync":
+            for chunk in model.stream("hi"):
+                shown.append(str(chunk.text))
+                clock.sleep(5)
+            return
+        async for chunk in model.astream("hi"):
+            shown.append(str(chunk.text))
+            await asyncio.sleep(5)
+
+    both.run(listen())
+    assert "".join(shown) == "a b c"
+
+
+@pytest.mark.row("L1")
+def test_who_may_not_call_is_given_no_tools_and_no_keywords(both: Both, clock: FakeClock) -> None:
+    main = speaker("Just words.")
+    words = KeywordTemplate("get_order", ["order"], {"order": re.compile(r"(SO-\d{4})")})
+    model = Degrader(clock=clock).chat_model([Tier("main", main, prompt="numbered")], keywords=[words])
+    answer = both.call(model.bind_tools([get_order], tool_choice="none"), "invoke", "Where is order SO-1001?")
+    assert (answer.content, answer.tool_calls) == ("Just words.", [])
+    assert "tools" not in main.given[0]
+
+
+class Strict(Speaker):
+    """Puts `strict` into its own words, as providers' models do, and takes it no other way."""
+
+    def bind_tools(self, tools: Any, *, strict: bool | None = None, **kwargs: Any) -> Any:
+        return self.bind(tools=[{**one, "strictly": strict} for one in tools], **kwargs)
+
+
+@pytest.mark.row("M7")
+@pytest.mark.case("case-F08")
+def test_options_about_tools_go_through_the_models_own_binding(both: Both, clock: FakeClock) -> None:
+    main = Strict(lines=[calls_it()], asked=[], given=[])
+    model = Degrader(clock=clock).chat_model([Tier("main", main)]).bind_tools([get_order], strict=True)
+    assert both.call(model, "invoke", "Where is SO-1001?").tool_calls
+    assert main.given[0]["tools"][0]["strictly"] is True
+    assert "strict" not in main.given[0]
+
+
+@pytest.mark.row("R2")
+def test_the_failure_of_a_model_another_middleware_brought_is_recorded(both: Both, clock: FakeClock) -> None:
+    class Swap(AgentMiddleware):
+        def wrap_model_call(self, request: Any, handler: Any) -> Any:
+            return handler(request.override(model=speaker(ConnectionResetError())))
+
+        async def awrap_model_call(self, request: Any, handler: Any) -> Any:
+            return await handler(request.override(model=speaker(ConnectionResetError())))
+
+    ours = Degrader(clock=clock).middleware([Tier("main", speaker("never asked"))])
+    out = both.call(create_agent(speaker("x"), [], middleware=[ours, Swap()]), "invoke", QUESTION)
+    assert out["messages"][-1].response_metadata["degraded"] is True
+    assert told(out) == [("connection", "function", None, "unavailable")]

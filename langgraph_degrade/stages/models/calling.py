@@ -5,16 +5,22 @@ Written once over the engine's ports; a sync caller completes it in one step.
 
 from __future__ import annotations
 
+import threading
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from langchain_core.messages import AIMessage, AIMessageChunk
+from langchain_core.messages.ai import add_usage
 from langchain_core.messages.utils import message_chunk_to_message
+from pydantic import ValidationError
 
 from langgraph_degrade.engine.ports import CallTimedOut
-from langgraph_degrade.failures import classify
-from langgraph_degrade.stages.models.prompts import Manner, Prompt, prompt_for, unfit
-from langgraph_degrade.stages.models.request import Reply
+from langgraph_degrade.failures import Failure, classify
+from langgraph_degrade.stages.models.prompts import TO_BIND, Manner, Prompt, prompt_for, unfit
+from langgraph_degrade.stages.models.request import Reply, may_be_a_call
+from langgraph_degrade.stages.models.tier import BETWEEN_TOKENS, FIRST_TOKEN
+from langgraph_degrade.stages.selecting.calls import calls_of, rewritten
+from langgraph_degrade.stages.selecting.reading import arguments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -31,6 +37,9 @@ END: Any = object()
 """After the last chunk."""
 PROBE_TOKENS = 16
 """Tokens a probe asks for ○: some servers refuse to give fewer."""
+CALLS = frozenset({"tool_calls", "invalid_tool_calls", "tool_call_chunks"})
+"""Where a message holds its calls."""
+NOT_WHOLE = "not one whole JSON object"
 MOST_BOUND = 16
 """Lists of tools whose binding is remembered ○."""
 
@@ -46,6 +55,7 @@ class TierCalls:
         self.tier = tier
         self._model = model
         self._bound: dict[int, tuple[Any, Any, Mapping[str, Any] | None]] = {}
+        self._lock = threading.Lock()
 
     async def ask(self, request: Request, manner: Manner, *, ports: Ports, is_async: bool) -> Reply:
         """Ask for the whole message at once."""
@@ -55,7 +65,10 @@ class TierCalls:
         # Not `invoke`: its callbacks and tracing are the chain's own to have, and take as long as the whole chain may.
         call: Callable[..., Any] = self._model._agenerate_with_cache if is_async else self._model._generate_with_cache  # noqa: SLF001
         asked = partial(call, list(prompt.messages), **prompt.options)
-        result: ChatResult = await ports.call(asked, is_async=is_async, timeout=None, own_thread=True)
+        try:
+            result: ChatResult = await ports.call(asked, is_async=is_async, timeout=None, own_thread=True)
+        except ValidationError as error:
+            return _given_up(request, error)
         if not result.generations:
             return Reply(request, AIMessage(""), failure=classify(result, source="model"))
         return prompt.reply(result.generations[0].message)  # type: ignore[arg-type]
@@ -65,15 +78,22 @@ class TierCalls:
         prompt = self._prompt(request, manner)
         if isinstance(prompt, Reply):
             return prompt
-        chunks = Chunks(self._model, prompt, self.tier, ports, is_async=is_async)
+        make: Callable[..., Any] = self._model.astream if is_async else self._model.stream
+        steps = make(prompt.messages, QUIET, **prompt.options)
+        idle = Idle(self.tier.first_token, self.tier.between_tokens)
+        chunks = Chunks(steps, ports, is_async=is_async, idle=idle)
         got: AIMessageChunk | None = None
         try:
             while (chunk := await chunks.next(has_begun=got is not None)) is not END:
                 got = chunk if got is None else got + chunk
-                if got is not None and not prompt.is_held and _is_free(got):
+                if got is not None and not prompt.is_held and _is_free(got, request):
                     return Reply(request, got, rest=chunks)
+        except ValidationError as error:
+            await chunks.close()
+            return _given_up(request, error)
         except BaseException:
             await chunks.close()
+            request.usage = add_usage(request.usage, None if got is None else got.usage_metadata)
             raise
         return prompt.reply(whole_of(got))
 
@@ -87,60 +107,92 @@ class TierCalls:
         failure = unfit(self.tier, request)
         if failure is not None:
             return Reply(request, AIMessage(""), failure=failure)
-        return prompt_for(self.tier, request, manner, self._binding(request.tools, request.options))
+        return prompt_for(self.tier, request, manner, self._binding(request))
 
-    def _binding(self, tools: Sequence[Any], options: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """What binding these tools to the model gives; None where it takes none."""
-        if not tools:
-            return {}
-        choice = options.get("tool_choice")
-        known = self._bound.get(id(tools))
-        if known is None or known[0] is not tools or known[1] != choice:
-            known = self._bound[id(tools)] = (tools, choice, self._bind(tools, choice))
-            while len(self._bound) > MOST_BOUND:
-                self._bound.pop(next(iter(self._bound)))
-        return known[2]
+    def _binding(self, request: Request) -> Mapping[str, Any] | None:
+        """What binding the request's tools to the model gives; None where it takes none."""
+        told = {name: request.options[name] for name in TO_BIND if name in request.options}
+        if not request.offered:
+            return told
+        with self._lock:
+            known = self._bound.get(id(request.offered))
+            if known is None or known[0] is not request.offered or known[1] != told:
+                known = self._bound[id(request.offered)] = (request.offered, told, self._bind(request.offered, told))
+                while len(self._bound) > MOST_BOUND:
+                    self._bound.pop(next(iter(self._bound)))
+            return known[2]
 
-    def _bind(self, tools: Sequence[Any], choice: Any) -> Mapping[str, Any] | None:
+    def _bind(self, tools: Sequence[Any], told: Mapping[str, Any]) -> Mapping[str, Any] | None:
         if not self.tier.can("tools"):
             return None
         try:
-            bound = (
-                self._model.bind_tools(tools) if choice is None else self._model.bind_tools(tools, tool_choice=choice)
-            )
+            bound = self._model.bind_tools(tools, **told)
         except NotImplementedError:
             return None
         return dict(getattr(bound, "kwargs", {}))
 
 
-def _is_free(got: AIMessageChunk) -> bool:
+def _is_free(got: AIMessageChunk, request: Request) -> bool:
     """There is text to show, and nothing yet that must not be shown in part."""
-    return not got.tool_call_chunks and bool(str(got.text).strip())
+    text = str(got.text).strip()
+    return not got.tool_call_chunks and text != "" and not (request.tools and may_be_a_call(text))
+
+
+def _given_up(request: Request, error: ValidationError) -> Reply:
+    """LangChain gives a whole answer up where a call's arguments are no object, and keeps nothing of it (case-T05)."""
+    places = {problem["loc"][0] for problem in error.errors(include_input=False, include_url=False)}
+    if not places <= CALLS:
+        raise error
+    request.wrong = None
+    failure = Failure("malformed_call", reason="tool call: arguments are no JSON object", cause=error)
+    return Reply(request, AIMessage(""), failure=failure)
 
 
 def whole_of(got: AIMessageChunk | None) -> AIMessage:
-    """The message a stream of chunks came to."""
-    whole = AIMessage("") if got is None else message_chunk_to_message(got)
+    """The message a stream of chunks came to; its calls count as they were written, not as they were completed.
+
+    Adding chunks up makes `{"amount": 12` a whole call (cases T01, T02). Here it is what a request that is not streamed
+    makes of it: a call given up.
+    """
+    whole = AIMessage("") if got is None else message_chunk_to_message(_as_written(got))
     return whole if isinstance(whole, AIMessage) else AIMessage("")
 
 
-class Chunks:
-    """The chunks of one model's stream, each within its time."""
+def _as_written(got: AIMessageChunk) -> AIMessageChunk:
+    calls = calls_of(got)
+    to = [
+        call._replace(args=call.written, is_valid=False, source={"error": NOT_WHOLE})
+        if call.is_valid and arguments(call) is None
+        else call
+        for call in calls
+    ]
+    return got if all(new is old for new, old in zip(to, calls, strict=True)) else rewritten(got, calls, to)
 
-    def __init__(self, model: Any, prompt: Prompt, tier: Tier, ports: Ports, *, is_async: bool) -> None:
-        self._tier = tier
+
+class Idle(NamedTuple):
+    """Seconds a stream may be silent; infinite where only the whole of it has a limit."""
+
+    before: float = FIRST_TOKEN
+    between: float = BETWEEN_TOKENS
+
+
+class Chunks:
+    """The chunks of one stream, each within its time."""
+
+    def __init__(self, steps: Any, ports: Ports, *, is_async: bool, idle: Idle) -> None:
+        self._steps = steps
         self._ports = ports
         self._is_async = is_async
-        make: Callable[..., Any] = model.astream if is_async else model.stream
-        self._steps: Any = make(prompt.messages, QUIET, **prompt.options)
+        self._idle = idle
 
     async def next(self, *, has_begun: bool = True, most: float | None = None) -> Any:
         """The next chunk, or `END`; `Silent` when it does not come within its time, or within `most` seconds."""
-        limit = self._tier.between_tokens if has_begun else self._tier.first_token
-        limit = limit if most is None else min(limit, most)
+        idle = self._idle.between if has_begun else self._idle.before
+        limit = idle if most is None else min(idle, most)
+        timeout = None if limit == float("inf") else limit
         step = partial(anext, self._steps, END) if self._is_async else partial(next, self._steps, END)
         try:
-            return await self._ports.call(step, is_async=self._is_async, timeout=limit, own_thread=False)
+            return await self._ports.call(step, is_async=self._is_async, timeout=timeout, own_thread=False)
         except CallTimedOut as error:
             raise Silent(f"no {'further' if has_begun else 'first'} token within {limit:.3g} s") from error
 

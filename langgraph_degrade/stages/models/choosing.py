@@ -19,6 +19,7 @@ NO_WISH = Failure("malformed_call", reason="no keyword template matches", unsent
 
 def by_keywords(request: Request, *, templates: Sequence[KeywordTemplate]) -> Reply:
     """Call the tool whose words the question holds, with what stands in it."""
+    request.tier = None
     offered = {tool["function"]["name"] for tool in request.tools}
     message = from_keywords(request.question, [one for one in templates if one.tool in offered])
     return Reply(request, message or AIMessage(""), failure=None if message else NO_WISH)
@@ -26,6 +27,7 @@ def by_keywords(request: Request, *, templates: Sequence[KeywordTemplate]) -> Re
 
 def asked(request: Request) -> Reply:
     """Ask the customer for what no model could fill in."""
+    request.tier = None
     found = faults(request.wrong, request.tools) if request.wrong is not None else []
     words = question_for(found, [], request.tools, request.language, request.overrides)
     return Reply(request, AIMessage(words, response_metadata={"degraded": True}))

@@ -51,7 +51,8 @@ class Dispatch:
         """A malformed call: told once, then by number, before anybody else is asked (spec L1)."""
         if failure.kind != "malformed_call" or not request.tools:
             return None
-        own = [step for step in left if step.tier is request.tier and step.role in ("told", "numbered")]
+        roles = ("told", "numbered") if request.wrong is not None else ("numbered",)
+        own = [step for step in left if step.tier is request.tier and step.role in roles]
         return own[0] if own else None
 
     def _tier(self, left: list[TierStep], failure: Failure, request: Request, notes: list[str]) -> TierStep | None:
@@ -89,5 +90,5 @@ def _without_model(left: list[TierStep], request: Request) -> TierStep | None:
     """What code can still do: recognise a wish by its words; ask for what is missing."""
     if not request.tools or request.must_hold:
         return None
-    wanted = ("keywords", "ask") if request.wrong is not None else ("keywords",)
+    wanted = ("keywords", "ask") if request.wrong is not None and not request.must_call else ("keywords",)
     return next((step for step in left if step.role in wanted), None)

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 Manner = Literal["own", "told", "numbered"]
 """How a tier is asked: as it is declared; once more, told what was wrong with its call; by the numbered menu."""
 
+TO_BIND = ("tool_choice", "strict", "parallel_tool_calls", "response_format")
+"""Options that a model's own `bind_tools` puts into its provider's words."""
+ABOUT_TOOLS = frozenset({"tool_choice", "parallel_tool_calls"})
+
 
 @dataclass(slots=True)
 class Prompt:
@@ -37,24 +41,29 @@ class Prompt:
     @property
     def is_held(self) -> bool:
         """The answer is shown whole or not at all."""
-        return self.is_numbered or self.is_wording or self.request.must_hold
+        return self.is_numbered or self.is_wording or self.must_call or self.request.must_hold
+
+    @property
+    def must_call(self) -> bool:
+        """An answer in words is none, unless words are all it was asked for."""
+        return self.request.must_call and not self.is_wording
 
     def reply(self, message: AIMessage) -> Reply:
         """The tier's answer as a message any tier could have given."""
         if not self.is_numbered:
-            return Reply(self.request, message)
+            return Reply(self.request, message, must_call=self.must_call)
         reason = message.response_metadata.get("finish_reason")
         got = read_reply(str(message.text), self.request.tools, finish_reason=reason, messages=self.request.messages)
         if isinstance(got, Failure):
             return Reply(self.request, message, failure=got)
         kept = {name: getattr(message, name) for name in ("id", "usage_metadata", "response_metadata")}
-        return Reply(self.request, got.model_copy(update=kept))
+        return Reply(self.request, got.model_copy(update=kept), must_call=self.must_call)
 
 
 def unfit(tier: Tier, request: Request) -> Failure | None:
     """Why this tier cannot take the request, even adapted; None where it can (spec M6)."""
     kind: Kind = "incompatible"
-    if tier.use == "wording" and request.tools and not request.must_hold:
+    if tier.use == "wording" and (request.must_call or (request.tools and not request.must_hold)):
         reason = "words only, and there is something to decide"
     elif not fits(request.messages, request.tools, window=tier.most_tokens):
         kind, reason = "context_overflow", f"too long for a window of {tier.most_tokens} tokens"
@@ -82,15 +91,23 @@ def prompt_for(tier: Tier, request: Request, manner: Manner, bound: Mapping[str,
     if manner == "told" and request.wrong is not None:
         found = faults(request.wrong, request.tools)
         messages = [*messages, *told(found, request.wrong, request.language, request.overrides)]
-    options = {**request.options, **(bound or {}), **tier.settings}
+    own = {name: value for name, value in request.options.items() if name not in TO_BIND}
+    options = {**own, **(bound or {}), **_settings(tier, has_tools=bool(request.offered))}
     return Prompt(request, messages, options)
+
+
+def _settings(tier: Tier, *, has_tools: bool) -> Mapping[str, Any]:
+    """The tier's own; what is about tools is refused where none go along."""
+    if has_tools:
+        return tier.settings
+    return {name: value for name, value in tier.settings.items() if name not in ABOUT_TOOLS}
 
 
 def _numbered(tier: Tier, request: Request) -> Prompt:
     asked = menu(request.tools, _rendered(tier, request), language=request.language, samples=tier.samples)
     stop = {name: value for name, value in request.options.items() if name == "stop"}
     form = {"response_format": reply_format(request.tools, request.messages)} if tier.can("json_schema") else {}
-    return Prompt(request, asked, {**stop, **form, **tier.settings}, is_numbered=True)
+    return Prompt(request, asked, {**stop, **form, **_settings(tier, has_tools=False)}, is_numbered=True)
 
 
 def _rendered(tier: Tier, request: Request) -> list[BaseMessage]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,13 +21,24 @@ if TYPE_CHECKING:
     from langgraph_degrade.texts import Language, Overrides
 
 
+FREE_CHOICES = (None, False, "", "auto", "none")
+"""Values of `tool_choice` that leave it to the model."""
+OPENINGS = ("<", "{", "[", "`")
+"""How a call begins that is written as text."""
+CALL_AS_TEXT = re.compile(
+    r'"(?:name|tool|tool_name|function|action)"\s*:\s*"([^"]{1,64})"\s*,'
+    r'\s*"(?:arguments|args|parameters|tool_input|action_input|input)"\s*:'
+    r"|<tool_code>\W*(?:print\()?([\w-]{1,64})"
+)
+
+
 @dataclass
 class Request:
     """What is asked, the same for every tier, and what was learned on the way down."""
 
     messages: Sequence[BaseMessage]
-    tools: Sequence[dict[str, Any]]
-    """In OpenAI's form; empty where the model is to decide nothing."""
+    offered: Sequence[dict[str, Any]]
+    """Tools in OpenAI's form, the provider's own (a web search) included."""
     options: dict[str, Any]
     """The other keyword arguments of the call: `tool_choice`, `stop`, a response format."""
     find_language: Callable[[], Language]
@@ -39,6 +51,11 @@ class Request:
     """Tokens that went into replies nobody gets to see."""
 
     @cached_property
+    def tools(self) -> Sequence[dict[str, Any]]:
+        """Those the application runs; empty where the model is to decide nothing."""
+        return [tool for tool in self.offered if "function" in tool]
+
+    @cached_property
     def language(self) -> Language:
         """The customer's; found out only where a prompt is made in it."""
         return self.find_language()
@@ -47,6 +64,13 @@ class Request:
     def must_hold(self) -> bool:
         """An answer that states facts is shown whole or not at all (spec M5): the tools of this turn found some."""
         return any(isinstance(message, ToolMessage) for message in current_turn(self.messages))
+
+    @property
+    def must_call(self) -> bool:
+        """The application wants a call, so that an answer in words is none (case-F04)."""
+        choice = self.options.get("tool_choice")
+        choice = choice.get("type") if isinstance(choice, dict) else choice
+        return bool(self.tools) and choice not in FREE_CHOICES
 
     @property
     def question(self) -> str:
@@ -64,6 +88,8 @@ class Reply:
     """The `Chunks` still to come; None where `message` is whole."""
     failure: Failure | None = None
     """What is known to be wrong with it already: a numbered reply that is none, a tier that can't take the request."""
+    must_call: bool = False
+    """An answer in words is none."""
 
 
 def read(reply: Reply) -> Reading:
@@ -71,11 +97,15 @@ def read(reply: Reply) -> Reading:
     failure = reply.failure
     if failure is None and reply.rest is None:
         reply.message, failure = judged(reply.message, reply.request)
+        if failure is None and reply.must_call and not reply.message.tool_calls:
+            reply.request.wrong, failure = None, NO_CALL
     if failure is not None:
         reply.request.usage = add_usage(reply.request.usage, reply.message.usage_metadata)
     return Reading(reply, None, failure)
 
 
+NO_CALL = Failure("malformed_call", reason="tool call: none, though one is required")
+AS_TEXT = Failure("malformed_call", reason="tool call: written as text")
 PLAIN_ENDS = frozenset({None, "stop", "tool_calls"})
 """How an answer ends that is whole; anything else is looked at closely."""
 
@@ -95,14 +125,37 @@ def is_plainly_good(message: Any) -> bool:
 def judged(message: AIMessage, request: Request) -> tuple[AIMessage, Failure | None]:
     """The message with what is certain about its calls mended, and why it is no answer after all."""
     if is_plainly_good(message) and not message.tool_calls:
-        return message, None
+        return message, _call_as_text(message, request)
     failure = classify(message, source="model")
     if failure is not None and failure.kind != "malformed_call":
         return message, failure
     if failure is None and not (message.tool_calls or message.invalid_tool_calls):
-        return message, None
-    message = mended(message, request.tools)
+        return message, _call_as_text(message, request)
+    better = mended(message, request.tools)
+    if better is not message:
+        message, failure = better, classify(better, source="model")
     found = as_failure(faults(message, request.tools)) or failure
     if found is not None:
         request.wrong = message
     return message, found
+
+
+def may_be_a_call(text: str) -> bool:
+    """Whether a text begins as a call does that is written as text; what has not begun to be shown can be refused."""
+    return text.startswith(OPENINGS)
+
+
+def _call_as_text(message: AIMessage, request: Request) -> Failure | None:
+    """Refuse a call of an offered tool that a server passed on as text: nobody runs it, and no customer can read it.
+
+    It is not run: the text may be one the customer pasted (case-T10).
+    """
+    text = str(message.text) if request.tools else ""
+    found = CALL_AS_TEXT.search(text)
+    if found is None or not (may_be_a_call(text.strip()) or "<tool" in text[: found.start() + 1]):
+        return None
+    name = found[1] or found[2]
+    if all(name != tool["function"]["name"] for tool in request.tools if "function" in tool):
+        return None
+    request.wrong = None
+    return AS_TEXT

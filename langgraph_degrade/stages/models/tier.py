@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,6 +12,8 @@ from langchain_core.language_models import BaseChatModel
 
 if TYPE_CHECKING:
     from langchain_core.prompts import ChatPromptTemplate
+
+log = logging.getLogger("langgraph_degrade")
 
 Ability = Literal["tools", "images", "json_schema"]
 
@@ -95,6 +98,15 @@ class Tier:
                 return self.provider, address
         return self.provider, ""
 
+    @property
+    def account(self) -> tuple[tuple[str, str], str] | None:
+        """Origin and key, where the model shows one; never to be written anywhere."""
+        for name in ("openai_api_key", "api_key", "anthropic_api_key"):
+            read: Any = getattr(getattr(self.model, name, None), "get_secret_value", None)
+            if read is not None:
+                return self.origin, read()
+        return None
+
 
 def _is_model(it: object) -> bool:
     return isinstance(it, BaseChatModel)
@@ -107,3 +119,7 @@ def check_tiers(tiers: Sequence[Tier]) -> None:
         raise ValueError(f"tiers need names of their own, and one at least: {names}")
     if tiers[0].use == "wording":
         raise ValueError(f"{names[0]}: the first tier decides; use='wording' is for the last")
+    accounts = [tier.account for tier in tiers]
+    shared = [tier.name for tier in tiers if tier.account is not None and accounts.count(tier.account) > 1]
+    if shared:
+        log.warning("tiers %s share an address and a key: one outage, or one spent quota, takes them all", shared)

@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from langgraph_degrade.context import DegradeContext, Event, Unfinished, merge
@@ -119,6 +119,7 @@ def test_whatever_stands_there_reads_as_plain_json_of_a_bounded_size(stored: Any
 
 @pytest.mark.row("R3")
 @given(_anything)
+@example({"v": 0, "turn": None, "events": {"": {}}})
 @_laws
 def test_a_context_of_rubbish_can_be_read_in_every_way(stored: Any) -> None:
     context = DegradeContext(stored)

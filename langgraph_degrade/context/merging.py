@@ -187,7 +187,7 @@ def _entries(value: object, shape: Shape) -> dict[str, State]:
     if not isinstance(value, Mapping):
         return {}
     named = {short(key, shape.longest_id): entry for key, entry in value.items() if isinstance(key, str)}
-    return {name: fitted(name, entry, shape) for name, entry in named.items() if isinstance(entry, Mapping)}
+    return {name: fitted(name, entry, shape) for name, entry in named.items() if name and isinstance(entry, Mapping)}
 
 
 def _events(value: object, _default: object) -> dict[str, State]:

@@ -166,6 +166,11 @@ def text(key: str, lang: Language, overrides: Overrides | None = None, **fields:
     template = TEXTS[key][lang]
     if overrides:
         template = overrides.get(lang, {}).get(key, template)
+    return filled(template, lang, **fields)
+
+
+def filled(template: str, lang: Language, **fields: object) -> str:
+    """Fill in a sentence from wherever; the rules for its fields are those of `text`."""
     said = {name: _said(name, value, lang) for name, value in fields.items()}
     template = _OPTIONAL.sub(lambda part: part[1] if all(map(said.get, _FIELD.findall(part[1]))) else "", template)
     return _FIELD.sub(lambda field: said.get(field[1], ""), template)

@@ -12,7 +12,7 @@ import pytest
 from langgraph_degrade.engine.ports import complete
 from langgraph_degrade.testing import FakeClock, run_virtual
 
-pytest_plugins = ("pytester", "tests.contract", "tests.services")
+pytest_plugins = ("pytester", "tests.contract", "tests.services", "tests.servers.fixtures")
 
 
 class Both:

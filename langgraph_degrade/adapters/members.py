@@ -18,7 +18,7 @@ from langgraph_degrade.adapters.chain import model_target
 from langgraph_degrade.engine.plan import Plan, Step
 from langgraph_degrade.engine.ports import complete
 from langgraph_degrade.failures import Failure, classify
-from langgraph_degrade.stages.models.calling import END, Chunks, Idle, whole_of
+from langgraph_degrade.stages.models.calling import END, Chunks, Idle, is_free, whole_of
 from langgraph_degrade.stages.models.request import is_plainly_good
 from langgraph_degrade.stages.tools.reading import Reading
 
@@ -48,7 +48,7 @@ class Said:
         self._is_empty = False
         if isinstance(chunk, AIMessage):
             self._whole = _joined(self._whole, chunk)
-            return isinstance(self._whole, AIMessageChunk) and _is_free(self._whole)
+            return isinstance(self._whole, AIMessageChunk) and is_free(self._whole)
         self._has_spoken = self._has_spoken or not isinstance(chunk, str) or not (chunk == "" or chunk.isspace())
         return self._has_spoken
 
@@ -175,11 +175,6 @@ def _joined(whole: AIMessage | None, chunk: AIMessage) -> AIMessage:
     if isinstance(whole, AIMessageChunk) and isinstance(chunk, AIMessageChunk):
         return whole + chunk
     return chunk
-
-
-def _is_free(got: AIMessageChunk) -> bool:
-    """There is text, and nothing that must not be shown in part."""
-    return not got.tool_call_chunks and bool(str(got.text).strip())
 
 
 def _speaks_at_once(runnable: Any) -> bool:

@@ -122,13 +122,11 @@ class _One:
     def _note(self, error: Exception, scope: Scope) -> None:
         """Write down what the chain never saw: the failure of another middleware, or of a model it brought."""
         failure = classify(error, source="model") or Failure("unknown", reason=type(error).__name__)
-        event = Event(
+        event = Event.of(
+            failure,
             id=scope.next_id(),
             target="model:agent",
             stage="answer",
-            kind=failure.kind,
-            reason=failure.reason or failure.kind,
-            status=failure.status,
             direction="function",
             outcome="unavailable",
             at=self._engine.clock.time(),

@@ -55,20 +55,17 @@ class Rest:
     def cut(self, failure: Failure) -> IncompleteStream:
         """Say what happened, to the breaker, to the context and to the caller."""
         self._at.blame(failure, self._engine.clock.monotonic())
-        reason = failure.reason or failure.kind
-        event = Event(
+        event = Event.of(
+            failure,
             id=self._scope.next_id(),
             target=self._main.name,
             source=self._source,
             stage=self._at.stage,
-            kind=failure.kind,
-            reason=reason,
-            status=failure.status,
             outcome="cut",
             at=self._engine.clock.time(),
         )
         self._scope.record(event)
-        return IncompleteStream(f"{self._at.name}: {reason} after a part of it was shown")
+        return IncompleteStream(f"{self._at.name}: {event.reason} after a part of it was shown")
 
     def _why(self, error: Exception, now: float) -> Failure:
         remaining = self._scope.remaining(now)

@@ -126,14 +126,12 @@ class _One:
         is_lost = outcome.status != "ok"
         if is_lost:
             scope.reach(target.stage, "function")
-        event = Event(
+        event = Event.of(
+            failure,
             id=scope.next_id(),
             target=target.name,
             stage=target.stage,
             scene=target.policy.scene,
-            kind=failure.kind,
-            reason=failure.reason or failure.kind,
-            status=failure.status,
             direction="function" if is_lost else None,
             outcome=outcome.status if is_lost else "verified",
             at=at,

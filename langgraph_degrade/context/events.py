@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
-from langgraph_degrade.failures.failure import Kind
+from langgraph_degrade.failures.failure import Failure, Kind
 
 Stage = Literal["plan", "select", "execute", "context", "answer", "state"]
 STAGES: tuple[Stage, ...] = get_args(Stage)
@@ -40,6 +40,11 @@ class Event:
     """Seconds the failed attempts before this step took."""
     status: int | None = None
     """HTTP status, where there was one."""
+
+    @classmethod
+    def of(cls, failure: Failure, **what: Any) -> Event:
+        """An event whose cause is this failure: its kind, its words, its status."""
+        return cls(kind=failure.kind, reason=failure.reason or failure.kind, status=failure.status, **what)
 
     @property
     def level(self) -> int:

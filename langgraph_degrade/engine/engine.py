@@ -230,7 +230,7 @@ class Engine:
             if scope.touched:
                 self._end(scope)
 
-    # Written twice: as one coroutine for both, the sync guard would cost a fifth more.
+    # Written twice: one coroutine for both made the sync guard 0.2 to 1 µs slower, of its 5 (noisy measurements).
     async def _alone_async(self, plan: Plan, call: Call) -> Outcome:
         scope = Scope(self.scopes, self.policy.request, 0.0, None)
         token = ACTIVE.set(scope)

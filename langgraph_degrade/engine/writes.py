@@ -133,13 +133,12 @@ async def _told(errand: Errand, ledger: Ledger, *, seen: bool, reason: str, resu
     """Answer for a write that was sent before: done, or still nobody knows."""
     scope, target, at = errand.scope, errand.plan.target, errand.ground.wall()
     failure = Failure("unknown", reason=reason, unsent=True)
-    event = Event(
+    event = Event.of(
+        failure,
         id=scope.next_id(),
         target=target.name,
         stage=target.stage,
         scene=target.policy.scene,
-        kind="unknown",
-        reason=reason,
         outcome="verified" if seen else "unknown",
         at=at,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,21 +10,10 @@ from langchain_openai import ChatOpenAI
 
 from langgraph_degrade.stages.selecting import faults, mended, told
 from tests.selecting import TOOLS
-from tests.servers.clients import CHATS, ask, chat
+from tests.servers.clients import CHATS, ask
 from tests.servers.faults import FaultServer, Reply, json_reply, sse
 
 pytestmark = pytest.mark.row("L1")
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[FaultServer]:
-    with FaultServer() as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def model(server: FaultServer) -> ChatOpenAI:
-    return chat(server)
 
 
 def reply(way: str, name: str, arguments: str, reason: str) -> Reply:

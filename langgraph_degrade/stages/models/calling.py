@@ -86,7 +86,7 @@ class TierCalls:
         try:
             while (chunk := await chunks.next(has_begun=got is not None)) is not END:
                 got = chunk if got is None else got + chunk
-                if got is not None and not prompt.is_held and _is_free(got, request):
+                if got is not None and not prompt.is_held and _may_begin(got, request):
                     return Reply(request, got, rest=chunks)
         except ValidationError as error:
             await chunks.close()
@@ -132,10 +132,14 @@ class TierCalls:
         return dict(getattr(bound, "kwargs", {}))
 
 
-def _is_free(got: AIMessageChunk, request: Request) -> bool:
+def is_free(got: AIMessageChunk) -> bool:
     """There is text to show, and nothing yet that must not be shown in part."""
-    text = str(got.text).strip()
-    return not got.tool_call_chunks and text != "" and not (request.tools and may_be_a_call(text))
+    return not got.tool_call_chunks and bool(str(got.text).strip())
+
+
+def _may_begin(got: AIMessageChunk, request: Request) -> bool:
+    """Free text, that can't turn out to be a call written as text."""
+    return is_free(got) and not (request.tools and may_be_a_call(str(got.text).strip()))
 
 
 def _given_up(request: Request, error: ValidationError) -> Reply:

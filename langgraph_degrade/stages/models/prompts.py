@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langgraph_degrade.failures import Failure, Kind
 from langgraph_degrade.stages.closing import facts
 from langgraph_degrade.stages.models.numbered import menu, read_reply, reply_format
-from langgraph_degrade.stages.models.rendering import fits, render, replace_system
+from langgraph_degrade.stages.models.rendering import render, replace_system
 from langgraph_degrade.stages.models.request import Reply
 from langgraph_degrade.stages.models.wording import worded
 from langgraph_degrade.stages.selecting import faults, told
@@ -65,7 +65,7 @@ def unfit(tier: Tier, request: Request) -> Failure | None:
     kind: Kind = "incompatible"
     if tier.use == "wording" and (request.must_call or (request.tools and not request.must_hold)):
         reason = "words only, and there is something to decide"
-    elif not fits(request.messages, request.tools, window=tier.most_tokens):
+    elif not request.fits(tier.most_tokens):
         kind, reason = "context_overflow", f"too long for a window of {tier.most_tokens} tokens"
     else:
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from langchain_core.messages.ai import UsageMetadata, add_usage
 
 from langgraph_degrade.failures import Failure, classify
 from langgraph_degrade.stages.messages import current_turn
+from langgraph_degrade.stages.models.rendering import fits
 from langgraph_degrade.stages.selecting import as_failure, faults, mended
 from langgraph_degrade.stages.tools.reading import Reading
 
@@ -49,6 +50,7 @@ class Request:
     """The last reply whose tool calls were malformed."""
     usage: UsageMetadata | None = None
     """Tokens that went into replies nobody gets to see."""
+    _fitting: dict[int | None, bool] = field(default_factory=dict[int | None, bool])
 
     @cached_property
     def tools(self) -> Sequence[dict[str, Any]]:
@@ -59,6 +61,12 @@ class Request:
     def language(self) -> Language:
         """The customer's; found out only where a prompt is made in it."""
         return self.find_language()
+
+    def fits(self, window: int | None) -> bool:
+        """Whether a window of so many tokens takes it; counted once for all tiers that have the same."""
+        if window not in self._fitting:
+            self._fitting[window] = fits(self.messages, self.tools, window=window)
+        return self._fitting[window]
 
     @cached_property
     def must_hold(self) -> bool:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal
 
 from langgraph_degrade.stages.selecting.offers import Offer
 from langgraph_degrade.stages.tools.locating import json_path
+from langgraph_degrade.stages.tools.validation import engine_for
 
 _log = logging.getLogger("langgraph_degrade")
 
@@ -36,17 +37,11 @@ def judged(args: Mapping[str, Any], offer: Offer) -> list[Finding]:
 
 
 def _compiled(offer: Offer) -> Any:
-    import jsonschema_rs
-
     try:
-        return jsonschema_rs.validator_for(dict(offer.schema), retriever=_refuse, validate_formats=False)
+        return engine_for(offer.schema)
     except Exception as error:
         _log.warning("the schema of tool %s can't be read (%s): its calls are not held to it", offer.name, type(error))
         return None
-
-
-def _refuse(address: str) -> NoReturn:
-    raise ValueError(f"a schema stands on its own: {address!r} is not fetched")
 
 
 def _findings(error: Any, offer: Offer) -> Iterator[Finding]:

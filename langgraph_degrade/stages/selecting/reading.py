@@ -22,7 +22,7 @@ def read(text: str) -> Any:
     """
     try:
         # Line breaks inside strings are what models write and LangChain reads.
-        return json.loads(text, strict=False, parse_constant=_refuse, object_pairs_hook=_once)
+        return json.loads(text, strict=False, parse_constant=refuse, object_pairs_hook=once)
     except RecursionError as error:
         raise ValueError("nested too deep") from error
 
@@ -76,7 +76,8 @@ def _decoded(text: str) -> Any:
         return None
 
 
-def _once(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+def once(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose keys stand once; for `json`'s `object_pairs_hook`. Raises `ValueError` otherwise."""
     listed = list(pairs)
     found = dict(listed)
     if len(found) < len(listed):
@@ -84,5 +85,6 @@ def _once(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _refuse(constant: str) -> NoReturn:
+def refuse(constant: str) -> NoReturn:
+    """NaN and its like; for `json`'s `parse_constant`."""
     raise ValueError(f"{constant} is no JSON")

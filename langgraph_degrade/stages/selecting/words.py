@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from langgraph_degrade.texts import Language, Overrides, text
+from langgraph_degrade.texts import Language, Overrides, filled
 
 WORDS: Final[Mapping[str, Mapping[Language, str]]] = {
     # --- to the model, in answer to a call that was not run ---
@@ -94,5 +94,4 @@ def word(key: str, language: Language, overrides: Overrides | None = None, **fie
         KeyError: no such sentence.
     """
     template = (overrides or {}).get(language, {}).get(key, WORDS[key][language])
-    # Filling in, with all it takes care of, stands once: the template rides on a sentence `text` knows.
-    return text("tool.rejected", language, {language: {"tool.rejected": template}}, **fields)
+    return filled(template, language, **fields)

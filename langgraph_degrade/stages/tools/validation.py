@@ -104,11 +104,22 @@ def compile_schema(schema: Mapping[str, Any] | type[BaseModel]) -> Validator:
     return Validator(schema)
 
 
+def engine_for(schema: Mapping[str, Any]) -> Any:
+    """`jsonschema-rs` for this schema, as all of this package uses it: nothing is fetched, formats are notes.
+
+    Raises:
+        Exception: whatever it can't take: no valid schema, keys that are no text, nesting without end.
+    """
+    import jsonschema_rs
+
+    return jsonschema_rs.validator_for(dict(schema), retriever=_refuse, validate_formats=False)
+
+
 def _compiled(schema: Mapping[str, Any]) -> Any:
     import jsonschema_rs
 
     try:
-        return jsonschema_rs.validator_for(dict(schema), retriever=_refuse, validate_formats=False)
+        return engine_for(schema)
     except jsonschema_rs.ValidationError as error:
         place = json_path(error.instance_path)
         raise PolicyError(f"result_schema: {error.message[:300]} (at {place})") from error

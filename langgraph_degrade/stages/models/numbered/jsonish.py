@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import Any, NoReturn
+from typing import Any
 
+from langgraph_degrade.stages.selecting.reading import once, refuse
 from langgraph_degrade.stages.tools.shapes import is_object
 
 
@@ -15,7 +16,7 @@ def objects_in(text: str) -> tuple[list[dict[str, Any]], str | None]:
     by one. Behind a broken object nothing is read: what stands in it was meant as a part.
     """
     found: list[dict[str, Any]] = []
-    decoder = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refused, strict=False)
+    decoder = json.JSONDecoder(object_pairs_hook=once, parse_constant=refuse, strict=False)
     at = text.find("{")
     while at >= 0:
         try:
@@ -38,17 +39,6 @@ def _wrong(error: Exception, text: str) -> str:
         error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string")
     )
     return "unfinished JSON" if is_cut else "broken JSON"
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
-        raise ValueError("a name stands there twice")
-    return made
-
-
-def _refused(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is not JSON")
 
 
 def argument_object(value: object) -> dict[str, Any] | None:

@@ -1,4 +1,4 @@
-"""What the failure tests share: one server of faults a module, and a real chat model that talks to it."""
+"""For tests over a real wire: one server of faults a module, and a real chat model that talks to it."""
 
 from __future__ import annotations
 

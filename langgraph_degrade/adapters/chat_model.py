@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from functools import partial
+from inspect import signature
 from typing import TYPE_CHECKING, Any, Literal
 
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
 
     from langgraph_degrade.adapters.chain import Chain
-    from langgraph_degrade.engine.plan import Plan
-    from langgraph_degrade.engine.scope import Scope
+    from langgraph_degrade.engine.plan import Outcome, Plan
+    from langgraph_degrade.texts import Language
 
 
 class TieredChatModel(BaseChatModel):
@@ -80,21 +80,26 @@ class TieredChatModel(BaseChatModel):
     def _generate(
         self, messages: list[BaseMessage], stop: list[str] | None = None, *_: Any, **kwargs: Any
     ) -> ChatResult:
-        with self._asked(messages, stop, kwargs, is_async=False, is_streamed=False) as (plan, call, scope):
-            return self._result(self._reply(self._chain.engine.run(plan, call, scope), plan))
+        chain = self._chain
+        plan, call = _question(chain, messages, stop, kwargs, is_async=False, is_streamed=False)
+        with a_request(chain.engine) as scope:
+            return _result(_reply(chain.engine.run(plan, call, scope), plan))
 
     async def _agenerate(
         self, messages: list[BaseMessage], stop: list[str] | None = None, *_: Any, **kwargs: Any
     ) -> ChatResult:
-        with self._asked(messages, stop, kwargs, is_async=True, is_streamed=False) as (plan, call, scope):
-            return self._result(self._reply(await self._chain.engine.arun(plan, call, scope), plan))
+        chain = self._chain
+        plan, call = _question(chain, messages, stop, kwargs, is_async=True, is_streamed=False)
+        with a_request(chain.engine) as scope:
+            return _result(_reply(await chain.engine.arun(plan, call, scope), plan))
 
     def _stream(
         self, messages: list[BaseMessage], stop: list[str] | None = None, *_: Any, **kwargs: Any
     ) -> Iterator[ChatGenerationChunk]:
-        with self._asked(messages, stop, kwargs, is_async=False, is_streamed=True) as (plan, call, scope):
-            reply = self._reply(self._chain.engine.run(plan, call, scope), plan)
-            shown = Shown(reply, self._chain, scope)
+        chain = self._chain
+        plan, call = _question(chain, messages, stop, kwargs, is_async=False, is_streamed=True)
+        with a_request(chain.engine) as scope:
+            shown = Shown(_reply(chain.engine.run(plan, call, scope), plan), chain, scope)
             try:
                 while (chunk := complete(shown.next())) is not END:
                     yield ChatGenerationChunk(message=chunk)
@@ -104,53 +109,62 @@ class TieredChatModel(BaseChatModel):
     async def _astream(
         self, messages: list[BaseMessage], stop: list[str] | None = None, *_: Any, **kwargs: Any
     ) -> AsyncIterator[ChatGenerationChunk]:
-        with self._asked(messages, stop, kwargs, is_async=True, is_streamed=True) as (plan, call, scope):
-            reply = self._reply(await self._chain.engine.arun(plan, call, scope), plan)
-            shown = Shown(reply, self._chain, scope)
+        chain = self._chain
+        plan, call = _question(chain, messages, stop, kwargs, is_async=True, is_streamed=True)
+        with a_request(chain.engine) as scope:
+            shown = Shown(_reply(await chain.engine.arun(plan, call, scope), plan), chain, scope)
             try:
                 while (chunk := await shown.next()) is not END:
                     yield ChatGenerationChunk(message=chunk)
             finally:
                 await shown.close()
 
-    @contextmanager
-    def _asked(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None,
-        options: dict[str, Any],
-        *,
-        is_async: bool,
-        is_streamed: bool,
-    ) -> Generator[tuple[Plan, Call, Scope]]:
-        """The plan for a request, and the scope it is part of or makes."""
-        engine = self._chain.engine
-        options = options if stop is None else {**options, "stop": stop}
-        may_call = options.get("tool_choice") != "none"
-        tools = (options.get("tools") or ()) if may_call else ()
-        options = {
-            name: value for name, value in options.items() if name != "tools" and (may_call or name != "tool_choice")
-        }
-        configured = engine.policy.language
-        find = partial(language_of, messages) if configured == "auto" else lambda: configured
-        request = Request(messages, tools, options, find, engine.policy.texts)
-        plan = self._chain.plan(is_async=is_async, is_streamed=is_streamed, has_tools=bool(tools))
-        with a_request(engine) as scope:
-            yield plan, Call((request,), {}, nameless), scope
-
-    def _reply(self, outcome: Any, plan: Plan) -> Reply:
-        reply: Reply = value_or_raise(outcome, plan.target)
-        return reply
-
-    def _result(self, reply: Reply) -> ChatResult:
-        message, tier = reply.message, reply.request.tier
-        told = {"response_metadata": {**message.response_metadata, "tier": tier.name if tier is not None else "none"}}
-        if reply.request.usage is not None:
-            told["usage_metadata"] = add_usage(reply.request.usage, message.usage_metadata)  # type: ignore[assignment]
-        return ChatResult(generations=[ChatGeneration(message=message.model_copy(update=told))])
-
     def __deepcopy__(self, memo: Any = None) -> TieredChatModel:
         return self  # a chain holds its application's breakers
+
+
+for _method in (TieredChatModel._generate, TieredChatModel._agenerate):  # noqa: SLF001 - our own
+    # LangChain asks for it before every call, and working it out takes as long as a third of ours.
+    setattr(_method, "__signature__", signature(_method))  # noqa: B010 - no attribute a type checker knows
+
+
+def _question(
+    chain: Chain,
+    messages: list[BaseMessage],
+    stop: list[str] | None,
+    options: dict[str, Any],
+    *,
+    is_async: bool,
+    is_streamed: bool,
+) -> tuple[Plan, Call]:
+    """The plan for a request, and the request as the plan's call."""
+    if stop is not None:
+        options["stop"] = stop
+    tools = options.pop("tools", None) or ()
+    if options.get("tool_choice") == "none":
+        tools = ()
+        del options["tool_choice"]
+    policy = chain.engine.policy
+    request = Request(messages, tools, options, partial(_language, policy.language, messages), policy.texts)
+    plan = chain.plan(is_async=is_async, is_streamed=is_streamed, has_tools=bool(tools))
+    return plan, Call((request,), {}, nameless)
+
+
+def _reply(outcome: Outcome, plan: Plan) -> Reply:
+    reply: Reply = value_or_raise(outcome, plan.target)
+    return reply
+
+
+def _result(reply: Reply) -> ChatResult:
+    message, tier = reply.message, reply.request.tier
+    told = {"response_metadata": {**message.response_metadata, "tier": tier.name if tier is not None else "none"}}
+    if reply.request.usage is not None:
+        told["usage_metadata"] = add_usage(reply.request.usage, message.usage_metadata)  # type: ignore[assignment]
+    return ChatResult(generations=[ChatGeneration(message=message.model_copy(update=told))])
+
+
+def _language(configured: Language | Literal["auto"], messages: Sequence[BaseMessage]) -> Language:
+    return language_of(messages) if configured == "auto" else configured
 
 
 def nameless(*_: Any) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langgraph_degrade.failures import Failure, Kind
 from langgraph_degrade.stages.closing import facts
 from langgraph_degrade.stages.models.numbered import menu, read_reply, reply_format
-from langgraph_degrade.stages.models.rendering import render, replace_system
+from langgraph_degrade.stages.models.rendering import is_plain, render, replace_system
 from langgraph_degrade.stages.models.request import Reply
 from langgraph_degrade.stages.models.wording import worded
 from langgraph_degrade.stages.selecting import faults, told
@@ -111,6 +111,8 @@ def _numbered(tier: Tier, request: Request) -> Prompt:
 
 
 def _rendered(tier: Tier, request: Request) -> list[BaseMessage]:
+    if is_plain(request.messages, tier.provider):
+        return list(request.messages)
     return render(
         request.messages,
         provider=tier.provider,

@@ -50,12 +50,12 @@ class Request:
     """The last reply whose tool calls were malformed."""
     usage: UsageMetadata | None = None
     """Tokens that went into replies nobody gets to see."""
-    _fitting: dict[int | None, bool] = field(default_factory=dict[int | None, bool])
+    tools: Sequence[dict[str, Any]] = field(init=False)
+    """Those the application runs; empty where the model is to decide nothing."""
+    _fitting: dict[int, bool] = field(default_factory=dict[int, bool])
 
-    @cached_property
-    def tools(self) -> Sequence[dict[str, Any]]:
-        """Those the application runs; empty where the model is to decide nothing."""
-        return [tool for tool in self.offered if "function" in tool]
+    def __post_init__(self) -> None:
+        self.tools = [tool for tool in self.offered if "function" in tool]
 
     @cached_property
     def language(self) -> Language:
@@ -64,6 +64,8 @@ class Request:
 
     def fits(self, window: int | None) -> bool:
         """Whether a window of so many tokens takes it; counted once for all tiers that have the same."""
+        if window is None:
+            return True
         if window not in self._fitting:
             self._fitting[window] = fits(self.messages, self.tools, window=window)
         return self._fitting[window]

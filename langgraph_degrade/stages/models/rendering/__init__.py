@@ -11,7 +11,7 @@ from langchain_core.messages import BaseMessage
 
 from langgraph_degrade.stages.messages import is_whole, repair
 from langgraph_degrade.stages.models.rendering.calls import identified, lawful
-from langgraph_degrade.stages.models.rendering.contents import adapted
+from langgraph_degrade.stages.models.rendering.contents import adapted, is_plain
 from langgraph_degrade.stages.models.rendering.flattening import flattened
 from langgraph_degrade.stages.models.rendering.makers import family_of
 from langgraph_degrade.stages.models.rendering.order import ordered, replace_system
@@ -20,7 +20,7 @@ from langgraph_degrade.stages.models.rendering.roles import spoken
 from langgraph_degrade.stages.models.rendering.sizing import estimated, fits, needs
 from langgraph_degrade.texts import Language, Overrides
 
-__all__ = ["WORDS", "estimated", "fits", "needs", "render", "replace_system"]
+__all__ = ["WORDS", "estimated", "fits", "is_plain", "needs", "render", "replace_system"]
 
 
 def render(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
-from langchain_core.messages import AIMessage, BaseMessage, SystemMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
-from langgraph_degrade.stages.models.rendering.makers import CACHE_MARKERS, PROVIDER_ONLY, is_own, maker_of
+from langgraph_degrade.stages.models.rendering.makers import CACHE_MARKERS, PROVIDER_ONLY, family_of, is_own, maker_of
 from langgraph_degrade.stages.models.rendering.media import kind_of, shown, told
 from langgraph_degrade.stages.models.rendering.reader import Reader
 
@@ -29,6 +29,31 @@ def adapted(message: BaseMessage, reader: Reader) -> BaseMessage:
     glue = "" if message.type.lower().startswith("ai") else "\n"
     content = fitted(message.content, reader, shows_media=reader.takes_media and not foreign, glue=glue)
     return message if content is message.content else message.model_copy(update={"content": content})
+
+
+def is_plain(messages: Sequence[BaseMessage], provider: str | None) -> bool:
+    """Whether `render` would change nothing, whatever else the provider takes: words alone, taking turns.
+
+    True of most conversations before their first tool call; spares them everything else that is done here.
+    """
+    wanted: type[BaseMessage] = HumanMessage
+    for place, message in enumerate(messages):
+        kind = type(message)
+        content = message.content
+        if type(content) is not str or message.additional_kwargs or not content or content.isspace():
+            return False
+        if kind is SystemMessage and place == 0:
+            continue
+        if kind is not wanted or (isinstance(message, AIMessage) and not _is_plain_answer(message, family_of(provider))):
+            return False
+        wanted = AIMessage if wanted is HumanMessage else HumanMessage
+    return True
+
+
+def _is_plain_answer(message: AIMessage, family: str | None) -> bool:
+    if message.tool_calls or message.invalid_tool_calls:
+        return False
+    return is_own(message, family) or plain(message) is message
 
 
 def fitted(content: Content, reader: Reader, *, shows_media: bool, glue: str = "\n") -> Content:

@@ -44,7 +44,9 @@ def is_plain(messages: Sequence[BaseMessage], provider: str | None) -> bool:
             return False
         if kind is SystemMessage and place == 0:
             continue
-        if kind is not wanted or (isinstance(message, AIMessage) and not _is_plain_answer(message, family_of(provider))):
+        if kind is not wanted or (
+            isinstance(message, AIMessage) and not _is_plain_answer(message, family_of(provider))
+        ):
             return False
         wanted = AIMessage if wanted is HumanMessage else HumanMessage
     return True

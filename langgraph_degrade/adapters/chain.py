@@ -120,7 +120,10 @@ class Chain:
         roles: dict[Role, Callable[[Request], Reply]] = {"ask": asked}
         if self._keywords:
             roles = {"keywords": partial(by_keywords, templates=self._keywords), **roles}
-        return [TierStep("function", role, self._code, fn, status="partial", role=role) for role, fn in roles.items()]
+        return [
+            TierStep("function", role, self._code, fn, status="partial", is_makeshift=True, role=role)
+            for role, fn in roles.items()
+        ]
 
     def _step(self, tier: Tier, role: Role, fn: Callable[..., Any], *, is_async: bool, has_tools: bool) -> TierStep:
         source = tier.name if role == "tier" else f"{tier.name}, {role}"

@@ -102,7 +102,8 @@ class _Descent:
             return outcome
         left = list(self._plan.steps)
         while (step := self._next(left)) is not None:
-            outcome = (await self._wait() if step.is_end else None) or await self._take(step)
+            is_last_chance = step.is_end or (step.is_makeshift and self._failure.kind != "open")
+            outcome = (await self._wait() if is_last_chance else None) or await self._take(step)
             if outcome is not None:
                 return outcome
         outcome = await self._wait()

@@ -49,6 +49,8 @@ class Step:
 
     is_last_good: bool = False
     """Stands in with the last good value; calls nobody."""
+    is_makeshift: bool = False
+    """Less than any of the others would give: first these get their last chance, where they asked to be asked later."""
 
     @property
     def is_end(self) -> bool:

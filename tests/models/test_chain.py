@@ -309,6 +309,27 @@ def test_only_the_last_tier_waits_for_its_retry_after(both: Both, clock: FakeClo
     assert clock.monotonic() - before >= 0.5
 
 
+@pytest.mark.row("T1")
+@pytest.mark.parametrize("is_known_to_be_down", [False, True])
+def test_the_last_tier_is_waited_for_before_words_alone_decide(
+    both: Both, clock: FakeClock, is_known_to_be_down: bool
+) -> None:
+    degrader = Degrader(clock=clock)
+
+    class Busy(Exception):
+        status_code = 429
+        retry_after = 4.0
+
+    words = KeywordTemplate("get_order", ["order"], {"order": re.compile(r"(SO-\d{4})")})
+    last = speaker(Busy(), "It is packed.")
+    model = degrader.chat_model([Tier("main", last)], keywords=[words]).bind_tools([get_order])
+    if is_known_to_be_down:
+        degrader.breaker("model:main").open()
+    answer = both.call(model, "invoke", "Where is my order SO-1001?")
+    assert bool(answer.tool_calls) is is_known_to_be_down
+    assert (answer.content == "It is packed.") is not is_known_to_be_down
+
+
 def test_a_chain_says_what_is_wrong_with_it() -> None:
     degrader = Degrader()
     with pytest.raises(ValueError, match="names of their own"):

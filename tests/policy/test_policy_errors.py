@@ -228,6 +228,7 @@ def test_a_wrong_value_is_shown_short():
 def test_own_wording_is_held_against_the_sentences_there_are():
     [(place, _, fix)] = problems({"texts": {"en": {"tool.unavailible": "Down."}}})
     assert (place, fix) == ('texts.en."tool.unavailible"', "did you mean 'tool.unavailable'?")
+    assert Policy.model_validate({"texts": {"en": {"ask.open": "Tell me more.", "render.image": "(picture)"}}})
     [(place, what, fix)] = problems({"texts": {"zh": {"tool.stale": "{when}前的数据"}}})
     assert (place, what) == ('texts.zh."tool.stale"', "{when} is never filled in")
     assert "{age}" in fix

@@ -9,8 +9,7 @@ import pytest
 from langchain_core.messages import AIMessage
 
 from langgraph_degrade.stages.selecting import faults, question_for
-from langgraph_degrade.stages.selecting.words import word
-from langgraph_degrade.texts import Language
+from langgraph_degrade.texts import Language, text
 from tests.selecting import TOOLS, call, said, streamed, tool
 
 pytestmark = pytest.mark.row("L1")
@@ -69,14 +68,14 @@ def test_of_a_call_that_cannot_be_read_all_that_the_tool_requires_is_asked_for()
 )
 def test_where_nothing_certain_is_missing_the_question_is_open_never_blank(message: AIMessage) -> None:
     for language in ("zh", "en"):
-        assert asked(message, language) == word("ask.open", language)
+        assert asked(message, language) == text("ask.open", language)
 
 
 def test_a_tool_may_be_named_with_what_it_lacks() -> None:
     assert question_for("refund", ["amount"], TOOLS, "zh") == "还需要您补充一项信息，以免弄错：金额。"
     assert question_for("refund", [], TOOLS, "zh").splitlines()[1:] == ["- 订单号", "- 金额"]
-    assert question_for("refund", ["no_such"], TOOLS, "zh") == word("ask.open", "zh")
-    assert question_for("no_such", ["amount"], TOOLS, "en") == word("ask.open", "en")
+    assert question_for("refund", ["no_such"], TOOLS, "zh") == text("ask.open", "zh")
+    assert question_for("no_such", ["amount"], TOOLS, "en") == text("ask.open", "en")
     more = question_for(faults(said(call("refund", {"order_id": "A"})), TOOLS), ["way"], TOOLS, "zh")
     assert more.splitlines()[1:] == ["- 金额", "- 退款方式（可选：original、balance）"]
 

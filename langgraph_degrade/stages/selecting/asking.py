@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from langgraph_degrade.stages.selecting.checking import CallFault
 from langgraph_degrade.stages.selecting.offers import Offer, Parameter, Tools, at, offers
-from langgraph_degrade.stages.selecting.words import NAMES, word
-from langgraph_degrade.texts import Language, Overrides, detect
+from langgraph_degrade.stages.selecting.words import NAMES
+from langgraph_degrade.texts import Language, Overrides, detect, text
 
 MOST_CHOICES: Final = 6
 """Choices offered to a customer."""
@@ -74,10 +74,10 @@ def _parameters(offer: Offer | None, name: str) -> Iterator[Parameter]:
 
 def _question(things: Sequence[str], language: Language, overrides: Overrides | None) -> str:
     if not things:
-        return word("ask.open", language, overrides)
+        return text("ask.open", language, overrides)
     if len(things) == 1:
-        return word("ask.one", language, overrides, what=things[0])
-    return "\n".join([word("ask.several", language, overrides), *(f"- {thing}" for thing in things)])
+        return text("ask.one", language, overrides, what=things[0])
+    return "\n".join([text("ask.several", language, overrides), *(f"- {thing}" for thing in things)])
 
 
 def _thing(parameter: Parameter, language: Language, overrides: Overrides | None) -> str:
@@ -86,13 +86,13 @@ def _thing(parameter: Parameter, language: Language, overrides: Overrides | None
     if not choices:
         return label
     key = "ask.choices" if len(choices) <= MOST_CHOICES else "ask.more_choices"
-    return word(key, language, overrides, what=label, choices=choices[:MOST_CHOICES])
+    return text(key, language, overrides, what=label, choices=choices[:MOST_CHOICES])
 
 
 def _label(parameter: Parameter, language: Language) -> str:
     """What to call the argument: the schema's words if a customer can read them, else the nearest plain name."""
-    said = [text for text in (_plain(parameter.description), _plain(parameter.title)) if text]
-    own = [text for text in said if detect(text) == language and text.casefold() != _spelt(parameter.name)]
+    said = [told for told in (_plain(parameter.description), _plain(parameter.title)) if told]
+    own = [told for told in said if detect(told) == language and told.casefold() != _spelt(parameter.name)]
     if own:
         return own[0]
     if common := NAMES.get(_spelt(parameter.name).replace(" ", "_")):
@@ -100,9 +100,9 @@ def _label(parameter: Parameter, language: Language) -> str:
     return next(iter(said if language == "zh" else ()), _spelt(parameter.name))  # names are English, or nearly so
 
 
-def _plain(text: str) -> str:
+def _plain(told: str) -> str:
     """The first phrase of a description, if nothing in it is a programmer's word."""
-    phrase = " ".join(_SENTENCE.split(text.strip(), maxsplit=1)[0].split()).strip(" ,，.:：")
+    phrase = " ".join(_SENTENCE.split(told.strip(), maxsplit=1)[0].split()).strip(" ,，.:：")
     return "" if len(phrase) > _LONGEST_LABEL or _TECHNICAL.search(phrase) else phrase
 
 
@@ -115,11 +115,11 @@ def _choices(parameter: Parameter, language: Language, overrides: Overrides | No
     if parameter.labels:
         return list(parameter.labels)
     if set(parameter.kinds) - {"null"} == {"boolean"} and not parameter.choices:
-        return [word("ask.yes", language, overrides), word("ask.no", language, overrides)]
+        return [text("ask.yes", language, overrides), text("ask.no", language, overrides)]
     return [_spoken(choice, language, overrides) for choice in parameter.choices]
 
 
 def _spoken(choice: Any, language: Language, overrides: Overrides | None) -> str:
     if isinstance(choice, bool):
-        return word("ask.yes" if choice else "ask.no", language, overrides)
+        return text("ask.yes" if choice else "ask.no", language, overrides)
     return str(choice).replace("_", " ") if isinstance(choice, str | int | float) else ""

@@ -13,8 +13,7 @@ from langgraph_degrade.stages.selecting.calls import Call, calls_of, identified,
 from langgraph_degrade.stages.selecting.checking import CallFault
 from langgraph_degrade.stages.selecting.offers import Parameter
 from langgraph_degrade.stages.selecting.reading import arguments
-from langgraph_degrade.stages.selecting.words import word
-from langgraph_degrade.texts import Language, Overrides, one_line
+from langgraph_degrade.texts import Language, Overrides, one_line, text
 
 _LEGAL_NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 """What providers accept in a conversation; another name is a 400 for the whole thread (case T04)."""
@@ -45,7 +44,7 @@ def told(
     same = all(new is old for new, old in zip(sent, calls, strict=True))
     kept = message if same else rewritten(message, calls, sent)
     answers = (_answer(place, faults, language, overrides) for place in range(len(calls)))
-    return [kept, *(_message(call, text) for call, text in zip(sent, answers, strict=True))]
+    return [kept, *(_message(call, said) for call, said in zip(sent, answers, strict=True))]
 
 
 def _sendable(call: Call) -> Call:
@@ -58,14 +57,14 @@ def _sendable(call: Call) -> Call:
     return call.changed(name=name, args=args or {}, is_valid=True)
 
 
-def _message(call: Call, text: str) -> ToolMessage:
-    return ToolMessage(text, name=call.name, tool_call_id=call.id or "", status="error")
+def _message(call: Call, said: str) -> ToolMessage:
+    return ToolMessage(said, name=call.name, tool_call_id=call.id or "", status="error")
 
 
 def _answer(place: int, faults: Sequence[CallFault], language: Language, overrides: Overrides | None) -> str:
     own = [fault for fault in faults if fault.place == place]
     if not own:
-        return word("select.sibling", language, overrides)
+        return text("select.sibling", language, overrides)
     lines = [_wrong(fault, language, overrides) for fault in own]
     return "\n".join([*lines, *_there_is(own[0], language, overrides)])
 
@@ -73,20 +72,20 @@ def _answer(place: int, faults: Sequence[CallFault], language: Language, overrid
 def _wrong(fault: CallFault, language: Language, overrides: Overrides | None) -> str:
     key = "select.no_tools" if fault.what == "invented" and not fault.offered else f"select.{fault.what}"
     names = list(fault.arguments)
-    return word(key, language, overrides, tool=fault.tool, nearest=fault.nearest, arguments=names)
+    return text(key, language, overrides, tool=fault.tool, nearest=fault.nearest, arguments=names)
 
 
 def _there_is(fault: CallFault, language: Language, overrides: Overrides | None) -> Iterator[str]:
     """The tools there are, or what the called one takes."""
     if fault.what == "invented":
         if fault.offered:
-            yield word("select.tools", language, overrides)
+            yield text("select.tools", language, overrides)
             yield from _listed(fault.offered)
     elif fault.parameters:
-        yield word("select.takes", language, overrides, tool=fault.tool)
+        yield text("select.takes", language, overrides, tool=fault.tool)
         yield from _listed([_declared(parameter) for parameter in fault.parameters])
     elif fault.nearest == fault.tool:
-        yield word("select.takes_nothing", language, overrides, tool=fault.tool)
+        yield text("select.takes_nothing", language, overrides, tool=fault.tool)
 
 
 def _declared(parameter: Parameter) -> str:

@@ -15,12 +15,12 @@ from langgraph_degrade.stages.models.rendering.contents import adapted, is_plain
 from langgraph_degrade.stages.models.rendering.flattening import flattened
 from langgraph_degrade.stages.models.rendering.makers import family_of
 from langgraph_degrade.stages.models.rendering.order import ordered, replace_system
-from langgraph_degrade.stages.models.rendering.reader import WORDS, Reader
+from langgraph_degrade.stages.models.rendering.reader import Reader
 from langgraph_degrade.stages.models.rendering.roles import spoken
 from langgraph_degrade.stages.models.rendering.sizing import estimated, fits, needs
 from langgraph_degrade.texts import Language, Overrides
 
-__all__ = ["WORDS", "estimated", "fits", "is_plain", "needs", "render", "replace_system"]
+__all__ = ["estimated", "fits", "is_plain", "needs", "render", "replace_system"]
 
 
 def render(
@@ -46,7 +46,7 @@ def render(
             alternate, and no tool id is left.
         images: whether it takes images, audio, video and files; without, a note stands in their place.
         language: of the notes.
-        overrides: `Policy.texts`; the keys are those of `WORDS`, and of the notes on unanswered calls.
+        overrides: `Policy.texts`; the keys are `render` and `repaired`.
 
     Example:
         >>> from langchain_core.messages import AIMessage, HumanMessage

@@ -16,6 +16,9 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Any, Literal, cast
 
+from langgraph_degrade.texts.choosing import CHOOSING
+from langgraph_degrade.texts.conversation import CONVERSATION
+
 Language = Literal["zh", "en"]
 Overrides = Mapping[Any, Mapping[str, str]]
 """`Policy.texts`: language → key → template. (`Any`, because a `Mapping` is invariant in its keys.)"""
@@ -138,6 +141,8 @@ TEXTS: Mapping[str, Mapping[Language, str]] = {
         "is checked. A human colleague can look it up.",
         "zh": "[「{what}」]是否成功尚未确认。在核实之前请不要重复提交；您可以要求人工查询。",
     },
+    **CHOOSING,
+    **CONVERSATION,
 }
 
 KEYS: frozenset[str] = frozenset(TEXTS)
@@ -163,10 +168,17 @@ def text(key: str, lang: Language, overrides: Overrides | None = None, **fields:
         >>> text("tool.stale", "en", age=42)
         'Data from 42 s ago; the live query failed. It may be out of date: say so, and how old it is.'
     """
+    return filled(template_of(key, lang, overrides), lang, **fields)
+
+
+def template_of(key: str, lang: Language, overrides: Overrides | None = None) -> str:
+    """Return one sentence as it stands, fields and all.
+
+    Raises:
+        KeyError: no such sentence.
+    """
     template = TEXTS[key][lang]
-    if overrides:
-        template = overrides.get(lang, {}).get(key, template)
-    return filled(template, lang, **fields)
+    return overrides.get(lang, {}).get(key, template) if overrides else template
 
 
 def filled(template: str, lang: Language, **fields: object) -> str:

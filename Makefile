@@ -30,9 +30,10 @@ format: $(VENV)/lint.stamp  ## put the code into shape
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
-bench: $(VENV)/test.stamp  ## every measurement: budgets, hanging tools, the real shop, the demo's days
+bench: $(VENV)/test.stamp  ## every measurement: budgets, hanging tools, a dead model, the real shop, the demo's days
 	$(BIN)/python -m benchmarks.hanging
 	$(BIN)/python -m benchmarks.retail
+	$(BIN)/python -m benchmarks.dead_model
 	$(BIN)/python -m benchmarks.demo
 	$(BIN)/python -m benchmarks.overhead $(ARGS)
 

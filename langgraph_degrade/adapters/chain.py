@@ -67,7 +67,7 @@ class Chain:
         rule = self.engine.policy.models.probe
         for tier in self.tiers:
             slow = min(SLOW_PROBE, rule.every / 2)
-            probe = self._calls[tier.name].probe
+            probe = partial(self._calls[tier.name].probe, slow)
             target = self._targets[tier.name]
             self.engine.probes.watch(target, probe, every=rule.every, switch_below=rule.switch_below, slow=slow)
 
@@ -145,5 +145,7 @@ def model_target(engine: Engine, name: str, *, main: Target | None = None, twin:
     if declared.timeout is None:
         override["timeout"] = QueryTimeouts(basic=MODEL_TIME, complex=MODEL_TIME)
     if "breakers" not in declared.model_fields_set:
-        override["breakers"] = (BreakerRule(min_calls=FEWEST_CALLS),)
+        limit = MODEL_TIME if declared.timeout is None else declared.timeout.basic or 0.0
+        window = max(BreakerRule().window, (FEWEST_CALLS + 1) * limit)  # or hung calls, one by one, never fill it
+        override["breakers"] = (BreakerRule(min_calls=FEWEST_CALLS, window=window),)
     return engine.target(name, stage="answer", source="model", main=main, override=override, twin=twin)

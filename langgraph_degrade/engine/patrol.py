@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from langgraph_degrade.engine import ambient
 from langgraph_degrade.engine.bulkhead import Bulkhead, NoWorker
 from langgraph_degrade.engine.logs import frames
+from langgraph_degrade.engine.ports import CallTimedOut
 from langgraph_degrade.engine.watch import NotAProbe, Watch, failure_in, speaks_of
 from langgraph_degrade.failures import classify
 
@@ -128,7 +129,8 @@ class Patrol:
 
     async def _probe(self, way: Way, watch: Watch) -> None:
         health, started = watch.health, self._clock.monotonic()
-        good, why = await self._verdict(way.ports, watch)
+        hangs = watch.still_hangs(started)
+        good, why = (False, "the last one still hangs") if hangs else await self._verdict(way.ports, watch)
         if good is None or way.is_over:
             return
         was_well, now = health.is_well, self._clock.monotonic()
@@ -149,16 +151,17 @@ class Patrol:
                 own_thread=False,
                 bulkhead=watch.bulkhead,
             )
-        except NoWorker:
-            return watch.still_hangs(self._clock.monotonic()), "the last probe still hangs"
+        except NoWorker:  # too many hang, or the machine has no thread left, which is nobody's fault
+            return None, ""
         except (Exception, SystemExit) as error:
             if isinstance(error, NotAProbe | SystemExit) or ambient.is_control_flow(error):
                 log.warning("the probe of %s does not probe: %s", watch.name, type(error).__name__)
                 return None, ""
             failure = classify(error, source=watch.target.source)
+            if isinstance(error, CallTimedOut):
+                watch.hangs(self._clock.monotonic())
         else:
             failure = failure_in(value, watch.target)
-        watch.hung_since = None
         return speaks_of(failure), "slow" if failure is None else failure.kind
 
     async def _is_ours(self, ports: Ports, watch: Watch) -> bool:

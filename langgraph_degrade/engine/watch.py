@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 log = logging.getLogger("langgraph_degrade")
 
 GIVEN_UP = 10
-"""Intervals after which a probe that still hangs says nothing more about its target ○, whose verdict then lapses."""
+"""Intervals after which a probe that still hangs says nothing more about its target ○: another one is sent."""
+MOST_HUNG = 4
+"""Probes of one target that may hang at once ○; while they do, no more is learnt, and its verdict lapses."""
 BAD = COUNTED | {"auth", "quota"}
 """Kinds that make a probe a bad one: what a breaker counts, and what users' requests would meet as well."""
 
@@ -38,8 +40,8 @@ class Watch:
     probe: Callable[[], Any]
     rule: ProbeRule
     is_async: bool
-    bulkhead: Bulkhead = field(default_factory=partial(Bulkhead, 1))
-    """At most one request is out, abandoned ones included."""
+    bulkhead: Bulkhead = field(default_factory=partial(Bulkhead, MOST_HUNG))
+    """One request is out at a time; beside it, those that were given up and hang."""
     health: Health = field(init=False)
     due: float = field(init=False, default=math.inf)
     is_busy: bool = field(init=False, default=False)
@@ -57,18 +59,17 @@ class Watch:
         self.due = self.health.next_at = until
         self.is_busy = False
 
-    def still_hangs(self, now: float) -> bool | None:
-        """Judge a probe that can't be made because the last one has not ended."""
-        if not self.bulkhead.abandoned:  # the machine has no thread left, which is nobody's fault
-            return None
-        if self.hung_since is None:
-            self.hung_since = now
-        if now - self.hung_since <= GIVEN_UP * self.rule.every:
-            return False
-        if self.hung_since > -math.inf:
-            log.warning("the probe of %s hangs for ever and says no more: give it a timeout of its own", self.name)
-        self.hung_since = -math.inf
-        return None
+    def still_hangs(self, now: float) -> bool:
+        """Whether the last probe has not ended, and not for so long that it says nothing more."""
+        if not self.bulkhead.abandoned:
+            self.hung_since = None
+        return self.hung_since is not None and now - self.hung_since <= GIVEN_UP * self.rule.every
+
+    def hangs(self, now: float) -> None:
+        """Note that a probe was given up; one that ends after all is no longer counted by its bulkhead."""
+        self.hung_since = now
+        if self.bulkhead.abandoned == MOST_HUNG:
+            log.warning("the probe of %s hangs for ever: give it a timeout of its own", self.name)
 
 
 def only_sync(probe: Callable[[], Any]) -> Any:

@@ -268,6 +268,17 @@ def test_a_main_model_dead_for_ten_minutes_costs_the_half_open_calls_only(both: 
     assert len(main.asked) <= 3 + 600 / 30
 
 
+@pytest.mark.row("M1")
+def test_a_main_model_that_hangs_is_left_alone_though_its_users_come_one_by_one(both: Both, clock: FakeClock) -> None:
+    degrader = Degrader(clock=clock)
+    main = speaker(TimeoutError())
+    model = degrader.chat_model([Tier("main", main), Tier("backup", speaker("Here."))])
+    for seconds in (30, 30, *[1] * 20):  # the first calls hang for so long
+        assert both.call(model, "invoke", "hi").content == "Here."
+        clock.sleep(seconds)
+    assert len(main.asked) == 3
+
+
 @pytest.mark.row("S1")
 def test_tokens_of_replies_nobody_sees_are_counted(both: Both, clock: FakeClock) -> None:
     usage = {"input_tokens": 5, "output_tokens": 2, "total_tokens": 7}

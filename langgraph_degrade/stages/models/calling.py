@@ -97,9 +97,11 @@ class TierCalls:
             raise
         return prompt.reply(whole_of(got))
 
-    def probe(self) -> Any:
-        """One small request, past every guard."""
-        few = {"max_tokens": PROBE_TOKENS} if hasattr(self._model, "max_tokens") else {}
+    def probe(self, seconds: float) -> Any:
+        """One small request, past every guard; it ends after `seconds` by itself where the model's client can do that."""
+        few: dict[str, Any] = {"max_tokens": PROBE_TOKENS} if hasattr(self._model, "max_tokens") else {}
+        if hasattr(self._model, "root_client"):  # what speaks to its provider through openai's client
+            few["timeout"] = seconds
         return self._model.invoke("ping", QUIET, **{**self.tier.settings, **few})
 
     def _prompt(self, request: Request, manner: Manner) -> Prompt | Reply:

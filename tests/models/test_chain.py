@@ -181,6 +181,40 @@ def test_a_tier_that_cannot_decide_is_skipped_with_a_reason(both: Both, clock: F
     assert "minimal skipped: words only" in events[-1].reason
 
 
+@pytest.mark.row("M1")
+@pytest.mark.row("A1")
+def test_what_a_wording_tier_makes_up_is_never_shown(both: Both, clock: FakeClock) -> None:
+    degrader = Degrader(clock=clock)
+    minimal = speaker("Your order was refunded.")
+    tiers = [Tier("main", speaker(calls_it(), ConnectionResetError())), Tier("minimal", minimal, use="wording")]
+    agent = create_agent(speaker("never asked"), [get_order], middleware=[degrader.middleware(tiers)])
+    out = both.call(agent, "invoke", QUESTION)
+    answer = str(out["messages"][-1].content)
+    assert "refunded" not in answer
+    assert "status: packed" in answer  # the facts themselves
+    [event] = [e for e in DegradeContext.of(out).events if e.get("source") == "minimal"]
+    assert (event["kind"], event["outcome"]) == ("schema", "failed")
+    assert "'refunded' is not among the facts" in str([e["reason"] for e in DegradeContext.of(out).events])
+
+
+@pytest.mark.row("M1")
+@pytest.mark.row("A4")
+def test_a_wording_tier_is_not_asked_where_something_is_missing(both: Both, clock: FakeClock) -> None:
+    @tool
+    def get_weather(city: str) -> str:
+        """Look up the weather."""
+        raise ConnectionResetError
+
+    degrader = Degrader(Policy.model_validate({"tools": {"get_weather": {"effect": "read"}}}), clock=clock)
+    minimal = speaker("never asked")
+    asks = AIMessage("", tool_calls=[{"name": "get_weather", "args": {"city": "Oslo"}, "id": "c1"}])
+    tiers = [Tier("main", speaker(asks, ConnectionResetError())), Tier("minimal", minimal, use="wording")]
+    agent = create_agent(speaker("never asked"), [get_weather], middleware=[degrader.middleware(tiers)])
+    out = both.call(agent, "invoke", QUESTION)
+    assert minimal.asked == []
+    assert "Not available at the moment: “get_weather" in str(out["messages"][-1].content)
+
+
 @pytest.mark.row("M5")
 def test_after_text_was_shown_no_other_tier_goes_on(both: Both, clock: FakeClock) -> None:
     events: list[Any] = []

@@ -13,7 +13,7 @@ from langgraph_degrade.stages.closing import facts
 from langgraph_degrade.stages.models.numbered import menu, read_reply, reply_format
 from langgraph_degrade.stages.models.rendering import is_plain, render, replace_system
 from langgraph_degrade.stages.models.request import Reply
-from langgraph_degrade.stages.models.wording import worded
+from langgraph_degrade.stages.models.wording import made_up, worded
 from langgraph_degrade.stages.selecting import faults, told
 
 if TYPE_CHECKING:
@@ -50,6 +50,8 @@ class Prompt:
 
     def reply(self, message: AIMessage) -> Reply:
         """The tier's answer as a message any tier could have given."""
+        if self.is_wording:
+            return Reply(self.request, message, failure=made_up(str(message.text), self.request))
         if not self.is_numbered:
             return Reply(self.request, message, must_call=self.must_call)
         reason = message.response_metadata.get("finish_reason")
@@ -65,6 +67,8 @@ def unfit(tier: Tier, request: Request) -> Failure | None:
     kind: Kind = "incompatible"
     if tier.use == "wording" and (request.must_call or (request.tools and not request.must_hold)):
         reason = "words only, and there is something to decide"
+    elif tier.use == "wording" and request.has_gaps:
+        reason = "words only, and something was not found out or is old"
     elif not request.fits(tier.most_tokens):
         kind, reason = "context_overflow", f"too long for a window of {tier.most_tokens} tokens"
     else:

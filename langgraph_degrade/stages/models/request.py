@@ -16,6 +16,7 @@ from langgraph_degrade.stages.messages import current_turn
 from langgraph_degrade.stages.models.rendering import fits
 from langgraph_degrade.stages.selecting import as_failure, faults, mended
 from langgraph_degrade.stages.tools.reading import Reading
+from langgraph_degrade.stages.tools.result import ToolResult
 
 if TYPE_CHECKING:
     from langgraph_degrade.stages.models.tier import Tier
@@ -74,6 +75,12 @@ class Request:
     def must_hold(self) -> bool:
         """An answer that states facts is shown whole or not at all (spec M5): the tools of this turn found some."""
         return any(isinstance(message, ToolMessage) for message in current_turn(self.messages))
+
+    @property
+    def has_gaps(self) -> bool:
+        """Some tool of this turn gave no good, live value: an answer must say so, and a model of few words would not."""
+        results = [ToolResult.of(m) for m in current_turn(self.messages) if isinstance(m, ToolMessage)]
+        return any(result is None or result.status != "ok" for result in results)
 
     @property
     def must_call(self) -> bool:

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
+from langgraph_degrade.failures import Failure
 from langgraph_degrade.stages.closing import facts
-from langgraph_degrade.texts import template_of
+from langgraph_degrade.stages.models.grounding import stray
+from langgraph_degrade.texts import one_line, template_of
 
 if TYPE_CHECKING:
     from langgraph_degrade.stages.models.request import Request
@@ -20,7 +22,19 @@ def worded(request: Request) -> Sequence[BaseMessage]:
     """Ask for a sentence about what the tools of this turn found out."""
     language = request.language
     say = partial(template_of, lang=language, overrides=request.overrides)
-    known = "\n".join(facts(request.messages, language, request.overrides or {})) or say("wording.no_facts")
+    known = _facts(request) or say("wording.no_facts")
     given = {"question": request.question, "facts": known}
     form = re.sub(r"\{(\w+)\}", lambda field: given.get(field[1], ""), say("wording.form"))
     return [SystemMessage(say("wording.task")), HumanMessage(form)]
+
+
+def made_up(sentence: str, request: Request) -> Failure | None:
+    """Why a tier's sentence can't be shown: it says what neither the facts nor the question say."""
+    found = stray(sentence, _facts(request), request.question)
+    return (
+        None if found is None else Failure("schema", reason=f"wording: {one_line(found, 40)!r} is not among the facts")
+    )
+
+
+def _facts(request: Request) -> str:
+    return "\n".join(facts(request.messages, request.language, request.overrides or {}))

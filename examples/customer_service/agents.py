@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -27,7 +28,7 @@ from pydantic import SecretStr
 from examples.customer_service.endpoint import model_name, patience
 from examples.customer_service.faults import seconds
 from examples.customer_service.tools import READS, ShopTools
-from langgraph_degrade import Degrader, Policy
+from langgraph_degrade import Degrader, KeywordTemplate, Policy, Tier
 
 PROMPT = (
     "You are the customer service agent of a small shop. Answer in the customer's language, briefly, and only with what "
@@ -38,6 +39,16 @@ SORRY = (
     "抱歉，暂时无法处理您的请求，请稍后再试或致电 400-000-0000。"
 )
 POLICY = Path(__file__).with_name("degrade.yaml")
+LOCAL_TIME = 60.0
+"""Seconds a small local model may take: it lives in real time, on a processor that others use."""
+MOST_TOKENS = 256
+ORDER, ARTICLE = re.compile(r"\b(DD\d{4})\b"), re.compile(r"\b(P-\d{3})\b")
+KEYWORDS = (
+    KeywordTemplate("get_order", ["status of order", "订单状态", "的状态"], {"order_id": ORDER}),
+    KeywordTemplate("get_logistics", ["parcel", "包裹", "物流"], {"order_id": ORDER}),
+    KeywordTemplate("get_stock", ["in stock", "how many", "库存", "有货", "剩多少"], {"sku": ARTICLE}),
+)
+"""How code looks things up where no model can choose; it never writes."""
 Agent = Runnable[Any, Any]
 
 
@@ -48,6 +59,10 @@ class Services:
     shop: str
     model: str
     backup: str
+    local: str | None
+    """A small local model, where the day has one."""
+    is_backup_weak: bool
+    """The backup is a small local model too."""
     exits: ExitStack
 
     def shop_tools(self, timeout: float) -> ShopTools:
@@ -57,6 +72,15 @@ class Services:
     def chat_model(self, url: str, **settings: Any) -> ChatOpenAI:
         """Make the chat model behind `url`."""
         return ChatOpenAI(model=model_name(), base_url=url, api_key=SecretStr("local"), **settings)
+
+    def chat_models(self) -> tuple[ChatOpenAI, ChatOpenAI, ChatOpenAI | None]:
+        """Make the main, the backup and the local one, each with one request a call and as much time as it takes."""
+        main = self.chat_model(self.model, timeout=patience(), max_retries=0)
+        time = LOCAL_TIME if self.is_backup_weak else patience()
+        backup = self.chat_model(self.backup, timeout=time, max_retries=0, max_tokens=MOST_TOKENS)
+        if self.local is None:
+            return main, backup, None
+        return main, backup, self.chat_model(self.local, timeout=LOCAL_TIME, max_retries=0, max_tokens=MOST_TOKENS)
 
 
 def plain(services: Services) -> Agent:
@@ -73,14 +97,12 @@ def langchain(services: Services) -> Agent:
     carries an idempotency key) are retried twice, the other writes never; whatever still fails is told to the model.
     """
     tools = services.shop_tools(timeout=seconds(3)).tools()
-    main, backup = (
-        services.chat_model(url, timeout=patience(), max_retries=0) for url in (services.model, services.backup)
-    )
+    main, *others = services.chat_models()
     first, longest = seconds(1), seconds(10)  # between attempts: the middleware's own default, and a cap
     retried: list[BaseTool | str] = [*READS, "refund_order"]
     middleware: list[AgentMiddleware[Any, Any, Any]] = [
         ModelRetryMiddleware(max_retries=1, on_failure=lambda _: SORRY, initial_delay=first, max_delay=longest),
-        ModelFallbackMiddleware(backup),
+        ModelFallbackMiddleware(*(model for model in others if model is not None)),
         ToolErrorMiddleware(on_error=_tool_failed),
         ToolRetryMiddleware(tools=retried, on_failure="error", initial_delay=first, max_delay=longest),
     ]
@@ -94,15 +116,17 @@ def _tool_failed(_: Exception, request: ToolCallRequest) -> str:
 def degraded(services: Services) -> Agent:
     """Build the agent that degrades: one middleware, one policy file, and three look-ups of whether a write was done.
 
-    The tools stay as they are in `plain`; the second model endpoint is LangChain's own fallback, as in `langchain`.
+    The tools stay as they are in `plain`; the model steps down through the same endpoints as in `langchain`, each asked
+    in the way it can answer: a weak backup by numbers, the smallest for words alone.
     """
     shop = services.shop_tools(timeout=seconds(5))
-    main, backup = (
-        services.chat_model(url, timeout=patience(), max_retries=0) for url in (services.model, services.backup)
-    )
+    main, backup, local = services.chat_models()
+    tiers = [Tier("main", main), Tier("backup", backup, prompt="numbered" if services.is_backup_weak else None)]
+    if local is not None:
+        tiers.append(Tier("minimal", local, use="wording"))
     degrader = Degrader(Policy.load(POLICY))
     degrader.register(shop.ticket_exists, shop.refund_exists, shop.shipment_exists)
-    middleware = [degrader.middleware(), ModelFallbackMiddleware(backup)]
+    middleware = [degrader.middleware(tiers, keywords=KEYWORDS)]
     agent = create_agent(main, shop.tools(), system_prompt=PROMPT, middleware=middleware, checkpointer=InMemorySaver())
     return degrader.wrap(agent)
 

@@ -13,10 +13,10 @@ from typing import Any
 from examples.customer_service.agents import AGENTS, Agent, Services
 from examples.customer_service.conversations import CONVERSATIONS, Conversation, Turn, Write
 from examples.customer_service.database import Database
-from examples.customer_service.endpoint import endpoint
+from examples.customer_service.endpoint import RealModel, endpoint
 from examples.customer_service.faults import MODELS, Board, Entry, Visit, Weather
 from examples.customer_service.judge import Settlement, Verdict, judge_turn, settle
-from examples.customer_service.server import Server
+from examples.customer_service.server import Server, Service
 from examples.customer_service.shop import Shop
 from langgraph_degrade import DegradeContext
 
@@ -102,7 +102,19 @@ class Desk:
         return Exchange(turn.text, reply, crash, took, verdict, entries, events)
 
 
-def run_day(agent: str, weather: Weather, *, progress: Callable[[], None] = lambda: None) -> Day:
+@dataclass(frozen=True, slots=True)
+class LocalModels:
+    """Real models on this machine, by the addresses of their servers."""
+
+    minimal: str
+    """The smallest: it may word an answer, and no more."""
+    backup: str | None = None
+    """In place of the backup endpoint."""
+
+
+def run_day(
+    agent: str, weather: Weather, *, local: LocalModels | None = None, progress: Callable[[], None] = lambda: None
+) -> Day:
     """Run one agent through the day; `progress` is called after each conversation.
 
     The conversations run one after the other: caches and breakers then see the day in its order.
@@ -111,9 +123,14 @@ def run_day(agent: str, weather: Weather, *, progress: Callable[[], None] = lamb
     with ExitStack() as exits:
         folder = exits.enter_context(tempfile.TemporaryDirectory(prefix="customer-service-"))
         database = exits.enter_context(closing(Database(Path(folder) / "shop.db")))
-        behind = {"/shop": Shop(database), "/model/v1": endpoint("model"), "/backup/v1": endpoint("backup model")}
+        behind: dict[str, Service] = {"/shop": Shop(database), "/model/v1": endpoint("model")}
+        weak = local.backup if local is not None else None
+        behind["/backup/v1"] = endpoint("backup model") if weak is None else RealModel("backup model", weak)
+        if local is not None:
+            behind["/local/v1"] = RealModel("local model", local.minimal)
         url = exits.enter_context(Server(behind, board)).url
-        services = Services(url + "/shop", url + "/model/v1", url + "/backup/v1", exits)
+        here = None if local is None else url + "/local/v1"
+        services = Services(url + "/shop", url + "/model/v1", url + "/backup/v1", here, weak is not None, exits)
         return Day(agent, list(_visits(Desk(AGENTS[agent](services), database, board), progress)))
 
 

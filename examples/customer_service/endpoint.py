@@ -25,7 +25,8 @@ ORPHANED = (
 def endpoint(dependency: str) -> Service:
     """Make the endpoint called `dependency`: a real model's where OPENAI_API_KEY is set, else the stand-in's."""
     key = os.environ.get("OPENAI_API_KEY")
-    return RealModel(dependency, key) if key else StandIn(dependency)
+    base = os.environ.get("OPENAI_BASE_URL", "https://api.openai.com/v1")
+    return RealModel(dependency, base, key) if key else StandIn(dependency)
 
 
 def model_name() -> str:
@@ -68,11 +69,10 @@ class StandIn:
 
 
 class RealModel(StandIn):
-    """Passes requests on to a real endpoint: OPENAI_BASE_URL, or OpenAI's own."""
+    """Passes requests on to a real endpoint."""
 
-    def __init__(self, dependency: str, key: str) -> None:
+    def __init__(self, dependency: str, base: str, key: str = "none") -> None:
         super().__init__(dependency)
-        base = os.environ.get("OPENAI_BASE_URL", "https://api.openai.com/v1")
         self._client = httpx.Client(base_url=base, headers={"Authorization": f"Bearer {key}"}, timeout=120)
 
     def handle(self, request: Request) -> Reply:

@@ -27,7 +27,7 @@ Kind = Literal["delay", "429", "503", "cut", "null", "reset", "hang"]
 
 SCALE = 0.2
 STAGE_FAILURE_RATE = 0.01  # document A, 1.2
-MODELS = ("model", "backup model")
+MODELS = ("model", "backup model", "local model")
 SERVICES = ("model", "orders", "stock", "logistics", "aftersales", "shipping")
 KINDS: tuple[Kind, ...] = ("delay", "429", "503", "cut", "null", "reset", "hang")
 OUTAGE: dict[Kind, int] = {"503": 8, "hang": 5, "reset": 3, "429": 2, "cut": 1, "null": 1}  # what "down" looks like
@@ -66,33 +66,44 @@ class Visit:
 
 @dataclass(frozen=True, slots=True)
 class Outage:
-    """`service` is down from turn `first` to turn `last` of the day, both included."""
+    """What `services` names is down from turn `first` to turn `last` of the day, both included."""
 
-    service: str
+    services: AbstractSet[str]
     first: int
     last: int
+
+    def __str__(self) -> str:
+        return " and ".join(sorted(self.services, reverse=True))
 
 
 class Weather:
     """A day's faults.
 
-    `needs` holds for each turn of the day the dependencies it uses; `rate` is what one stage fails with.
+    `needs` holds for each turn of the day the dependencies it uses; `rate` is what one stage fails with; `down` is what
+    goes down in place of what the seed would draw, its first name being what a customer needs.
     """
 
     def __init__(
-        self, seed: int, needs: Sequence[AbstractSet[str]], *, rate: float = STAGE_FAILURE_RATE, outage: bool = True
+        self,
+        seed: int,
+        needs: Sequence[AbstractSet[str]],
+        *,
+        rate: float = STAGE_FAILURE_RATE,
+        outage: bool = True,
+        down: Sequence[str] = (),
     ) -> None:
         self._seed = seed
         self._rate = rate
-        self.outage = self._draw_outage(needs) if outage else None
+        self.outage = self._draw_outage(needs, down) if outage else None
 
-    def _draw_outage(self, needs: Sequence[AbstractSet[str]]) -> Outage:
+    def _draw_outage(self, needs: Sequence[AbstractSet[str]], down: Sequence[str]) -> Outage:
         rng = random.Random(f"outage/{self._seed}")
-        service = rng.choice(SERVICES)
+        drawn = rng.choice(SERVICES)
+        service = down[0] if down else drawn
         length = len(needs) // 3
         first = rng.choice([turn for turn, needed in enumerate(needs) if service in needed])
         first = min(first, len(needs) - length)
-        return Outage(service, first, first + length - 1)
+        return Outage(frozenset(down or {service}), first, first + length - 1)
 
     def fault(self, visit: Visit, service: str, what: str, nth: int) -> Fault | None:
         """Decide what happens to the `nth` call of `what` in this turn; None: nothing."""
@@ -106,7 +117,7 @@ class Weather:
 
     def _down(self, visit: Visit, service: str) -> bool:
         outage = self.outage
-        return outage is not None and service == outage.service and outage.first <= visit.turn <= outage.last
+        return outage is not None and service in outage.services and outage.first <= visit.turn <= outage.last
 
     @staticmethod
     def _make(rng: random.Random, kind: Kind) -> Fault:

@@ -29,9 +29,7 @@ def headline(seed: int, outage: Outage | None, stand_in: str) -> str:
     """Say what day it is, and what the numbers rest on."""
     down = "nothing is down all day"
     if outage:
-        down = (
-            f"{outage.service} is down from question {outage.first + 1} to {outage.last + 1} of the day's {len(NEEDS)}"
-        )
+        down = f"{outage} {'is' if len(outage.services) == 1 else 'are'} down from question {outage.first + 1} to {outage.last + 1} of the day's {len(NEEDS)}"
     return (
         f"Day {seed}: {down}; everything else fails in 1 % of its calls (the model in 2 %).\n"
         f"Answers come from: {stand_in}. One second in production lasts {SCALE:g} s here, for all agents alike."

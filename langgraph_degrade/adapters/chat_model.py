@@ -23,6 +23,7 @@ from langgraph_degrade.engine.ports import complete
 from langgraph_degrade.stages.messages import language_of
 from langgraph_degrade.stages.models.calling import END
 from langgraph_degrade.stages.models.request import Reply, Request
+from langgraph_degrade.stages.models.wording import NO_TIER
 
 if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
@@ -157,7 +158,7 @@ def _reply(outcome: Outcome, plan: Plan) -> Reply:
 
 def _result(reply: Reply) -> ChatResult:
     message, tier = reply.message, reply.request.tier
-    told = {"response_metadata": {**message.response_metadata, "tier": tier.name if tier is not None else "none"}}
+    told = {"response_metadata": {**message.response_metadata, "tier": tier.name if tier is not None else NO_TIER}}
     if reply.request.usage is not None:
         told["usage_metadata"] = add_usage(reply.request.usage, message.usage_metadata)  # type: ignore[assignment]
     return ChatResult(generations=[ChatGeneration(message=message.model_copy(update=told))])

@@ -124,6 +124,11 @@ TEXTS: Mapping[str, Mapping[Language, str]] = {
         "en": "from {age} ago, may be out of date",
         "zh": "{age}前的数据，可能已过时",
     },
+    "answer.by_keywords": {
+        "en": "This is what I could look up by the words of your question alone; if a part is missing, please ask for it "
+        "again, or ask for a human colleague.",
+        "zh": "以上仅根据您问题中的关键词查到。如有遗漏，请就那一部分再问一次，或要求转人工。",
+    },
     "answer.not_found_out": {
         "zh": "「{what}」暂时查不到。",
         "en": "Not available at the moment: “{what}”.",

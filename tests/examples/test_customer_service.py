@@ -215,7 +215,7 @@ def test_an_outage_covers_a_third_of_the_day_and_somebody_who_needs_it() -> None
         assert outage is not None
         down = range(outage.first, outage.last + 1)
         assert len(down) == len(NEEDS) // 3
-        assert any(outage.service in NEEDS[turn] for turn in down)
+        assert any(outage.services & NEEDS[turn] for turn in down)
 
 
 # The shop, behind its board, over the wire.

@@ -197,6 +197,21 @@ def test_what_a_wording_tier_makes_up_is_never_shown(both: Both, clock: FakeCloc
     assert "'refunded' is not among the facts" in str([e["reason"] for e in DegradeContext.of(out).events])
 
 
+@pytest.mark.row("L1")
+@pytest.mark.row("A3")
+def test_with_every_model_down_but_the_smallest_the_answer_says_how_it_was_come_by(
+    both: Both, clock: FakeClock
+) -> None:
+    degrader = Degrader(clock=clock)
+    words = KeywordTemplate("get_order", ["order"], {"order": re.compile(r"(SO-\d{4})")})
+    tiers = [Tier("main", speaker(ConnectionResetError())), Tier("minimal", speaker("It is packed."), use="wording")]
+    agent = create_agent(speaker("x"), [get_order], middleware=[degrader.middleware(tiers, keywords=[words])])
+    out = both.call(agent, "invoke", QUESTION)
+    first, rest = str(out["messages"][-1].content).split("\n")
+    assert first == "It is packed."
+    assert "by the words of your question alone" in rest
+
+
 @pytest.mark.row("M1")
 @pytest.mark.row("A4")
 def test_a_wording_tier_is_not_asked_where_something_is_missing(both: Both, clock: FakeClock) -> None:

@@ -13,7 +13,7 @@ from langgraph_degrade.stages.closing import facts
 from langgraph_degrade.stages.models.numbered import menu, read_reply, reply_format
 from langgraph_degrade.stages.models.rendering import is_plain, render, replace_system
 from langgraph_degrade.stages.models.request import Reply
-from langgraph_degrade.stages.models.wording import made_up, worded
+from langgraph_degrade.stages.models.wording import made_up, shown, worded
 from langgraph_degrade.stages.selecting import faults, told
 
 if TYPE_CHECKING:
@@ -51,7 +51,8 @@ class Prompt:
     def reply(self, message: AIMessage) -> Reply:
         """The tier's answer as a message any tier could have given."""
         if self.is_wording:
-            return Reply(self.request, message, failure=made_up(str(message.text), self.request))
+            failure = made_up(str(message.text), self.request)
+            return Reply(self.request, message if failure else shown(message, self.request), failure=failure)
         if not self.is_numbered:
             return Reply(self.request, message, must_call=self.must_call)
         reason = message.response_metadata.get("finish_reason")

@@ -7,15 +7,19 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
 from langgraph_degrade.failures import Failure
 from langgraph_degrade.stages.closing import facts
+from langgraph_degrade.stages.messages import current_turn
 from langgraph_degrade.stages.models.grounding import stray
-from langgraph_degrade.texts import one_line, template_of
+from langgraph_degrade.texts import one_line, template_of, text
 
 if TYPE_CHECKING:
     from langgraph_degrade.stages.models.request import Request
+
+NO_TIER = "none"
+"""`response_metadata["tier"]` of what no model chose or said."""
 
 
 def worded(request: Request) -> Sequence[BaseMessage]:
@@ -26,6 +30,15 @@ def worded(request: Request) -> Sequence[BaseMessage]:
     given = {"question": request.question, "facts": known}
     form = re.sub(r"\{(\w+)\}", lambda field: given.get(field[1], ""), say("wording.form"))
     return [SystemMessage(say("wording.task")), HumanMessage(form)]
+
+
+def shown(message: AIMessage, request: Request) -> AIMessage:
+    """A tier's sentence as the customer gets it: where code chose what was looked up, it may not be all that was asked."""
+    chosen = (m for m in current_turn(request.messages) if isinstance(m, AIMessage) and m.tool_calls)
+    if all(m.response_metadata.get("tier") != NO_TIER for m in chosen):
+        return message
+    words = f"{message.text}\n{text('answer.by_keywords', request.language, request.overrides)}"
+    return message.model_copy(update={"content": words})
 
 
 def made_up(sentence: str, request: Request) -> Failure | None:

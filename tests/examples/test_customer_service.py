@@ -209,6 +209,18 @@ def test_stages_fail_at_the_stated_rate() -> None:
     assert 330 <= models <= 466  # 2 % less the overlap
 
 
+def test_a_day_for_a_local_model_has_the_endpoints_down_that_it_stands_in_for() -> None:
+    outage = Weather(3, NEEDS, down=("model", "backup model")).outage
+    assert outage is not None
+    assert str(outage) == "model and backup model"
+    weather = Weather(3, NEEDS, rate=0, down=("model", "backup model"))
+    at = Visit(outage.first, "x")
+    assert weather.fault(at, "model", "POST /", 1)
+    assert weather.fault(at, "backup model", "POST /", 1)
+    assert weather.fault(at, "local model", "POST /", 1) is None
+    assert weather.fault(at, "orders", "GET /", 1) is None
+
+
 def test_an_outage_covers_a_third_of_the_day_and_somebody_who_needs_it() -> None:
     for seed in range(60):
         outage = Weather(seed, NEEDS).outage

@@ -212,6 +212,42 @@ def test_with_every_model_down_but_the_smallest_the_answer_says_how_it_was_come_
     assert "by the words of your question alone" in rest
 
 
+@pytest.mark.row("E4")
+@pytest.mark.row("M2")
+def test_a_weak_model_that_calls_the_same_again_is_not_followed(both: Both, clock: FakeClock) -> None:
+    sent: list[int] = []
+
+    @tool
+    def refund(amount: int) -> str:
+        """Refund an amount, in yuan."""
+        sent.append(amount)
+        return f"refunded {amount}"
+
+    again = '{"tool": "refund", "number": 1, "arguments": {"amount": 50}}'
+    degrader = Degrader(Policy.model_validate({"tools": {"refund": {"effect": "write"}}}), clock=clock)
+    tiers = [Tier("main", speaker(again), prompt="numbered"), Tier("backup", speaker("Refunded 50."), use="wording")]
+    agent = create_agent(speaker("x"), [refund], middleware=[degrader.middleware(tiers)])
+    out = both.call(agent, "invoke", {"messages": [("user", "Please refund 50 yuan.")]})
+    assert sent == [50]
+    assert out["messages"][-1].content == "Refunded 50."
+
+
+@pytest.mark.row("M2")
+def test_a_weak_model_that_only_repeats_the_question_gives_no_answer(both: Both, clock: FakeClock) -> None:
+    replies = [
+        '{"tool": "get_order", "number": 1, "arguments": {"order": "SO-1001"}}',
+        '{"tool": "none", "number": 0, "text": "Where is order SO-1001?"}',
+    ]
+    degrader = Degrader(clock=clock)
+    agent = create_agent(
+        speaker("x"),
+        [get_order],
+        middleware=[degrader.middleware([Tier("main", speaker(*replies), prompt="numbered")])],
+    )
+    out = both.call(agent, "invoke", QUESTION)
+    assert "status: packed" in str(out["messages"][-1].content)
+
+
 @pytest.mark.row("M1")
 @pytest.mark.row("A4")
 def test_a_wording_tier_is_not_asked_where_something_is_missing(both: Both, clock: FakeClock) -> None:

@@ -112,6 +112,24 @@ def stray(sentence: str, *given: str) -> str | None:
     return next(iter(strays), None)
 
 
+def adds(sentence: str, facts: str, question: str) -> bool:
+    """Whether a sentence tells something of the facts; small models often say the question over again.
+
+    Example:
+        >>> adds("Is P-108 in stock?", "sku: P-108, stock: 60", "Is P-108 in stock?")
+        False
+        >>> adds("P-108: 60 in stock", "sku: P-108, stock: 60", "Is P-108 in stock?")
+        True
+    """
+    new = _parts(facts) - _parts(question) - _COURTESIES - _COURTESIES_ZH
+    return bool(new & _parts(sentence))
+
+
+def _parts(text: str) -> set[str]:
+    text = _plain(text)
+    return {*map(_number, _NUMBER.findall(text)), *_WORD.findall(text), *_CHINESE.findall(text)}
+
+
 def _plain(text: str) -> str:
     return unicodedata.normalize("NFKC", text).casefold()
 

@@ -25,6 +25,8 @@ Manner = Literal["own", "told", "numbered"]
 
 TO_BIND = ("tool_choice", "strict", "parallel_tool_calls", "response_format")
 """Options that a model's own `bind_tools` puts into its provider's words."""
+REPEATED = Failure("malformed_call", reason="tool call: the same again, which was answered already")
+"""Weak models go round. A capable one may mean it: an intentional second write is its own (case-W01)."""
 ABOUT_TOOLS = frozenset({"tool_choice", "parallel_tool_calls"})
 
 
@@ -60,7 +62,15 @@ class Prompt:
         if isinstance(got, Failure):
             return Reply(self.request, message, failure=got)
         kept = {name: getattr(message, name) for name in ("id", "usage_metadata", "response_metadata")}
-        return Reply(self.request, got.model_copy(update=kept), must_call=self.must_call)
+        return Reply(self.request, got.model_copy(update=kept), failure=self._doubt(got), must_call=self.must_call)
+
+    def _doubt(self, got: AIMessage) -> Failure | None:
+        """Why a well-formed reply of a weak model is not to be followed once the tools of this turn have answered."""
+        if not self.request.must_hold:
+            return None
+        if not got.tool_calls:
+            return made_up(str(got.text), self.request)
+        return REPEATED if any(self.request.has_called(call["name"], call["args"]) for call in got.tool_calls) else None
 
 
 def unfit(tier: Tier, request: Request) -> Failure | None:

@@ -82,6 +82,11 @@ class Request:
         results = [ToolResult.of(m) for m in current_turn(self.messages) if isinstance(m, ToolMessage)]
         return any(result is None or result.status != "ok" for result in results)
 
+    def has_called(self, name: str, args: Any) -> bool:
+        """Whether this very call was made in this turn already."""
+        made = (m for m in current_turn(self.messages) if isinstance(m, AIMessage))
+        return any(call["name"] == name and call["args"] == args for message in made for call in message.tool_calls)
+
     @property
     def must_call(self) -> bool:
         """The application wants a call, so that an answer in words is none (case-F04)."""

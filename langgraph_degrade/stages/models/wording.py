@@ -12,12 +12,13 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langgraph_degrade.failures import Failure
 from langgraph_degrade.stages.closing import facts
 from langgraph_degrade.stages.messages import current_turn
-from langgraph_degrade.stages.models.grounding import stray
+from langgraph_degrade.stages.models.grounding import adds, stray
 from langgraph_degrade.texts import one_line, template_of, text
 
 if TYPE_CHECKING:
     from langgraph_degrade.stages.models.request import Request
 
+SAYS_NOTHING = Failure("empty", reason="wording: none of the facts")
 NO_TIER = "none"
 """`response_metadata["tier"]` of what no model chose or said."""
 
@@ -42,11 +43,12 @@ def shown(message: AIMessage, request: Request) -> AIMessage:
 
 
 def made_up(sentence: str, request: Request) -> Failure | None:
-    """Why a tier's sentence can't be shown: it says what neither the facts nor the question say."""
-    found = stray(sentence, _facts(request), request.question)
-    return (
-        None if found is None else Failure("schema", reason=f"wording: {one_line(found, 40)!r} is not among the facts")
-    )
+    """Why a weak tier's sentence can't be shown: it says what neither the facts nor the question say, or no fact."""
+    known = _facts(request)
+    found = stray(sentence, known, request.question)
+    if found is not None:
+        return Failure("schema", reason=f"wording: {one_line(found, 40)!r} is not among the facts")
+    return None if not known or adds(sentence, known, request.question) else SAYS_NOTHING
 
 
 def _facts(request: Request) -> str:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import httpx
 import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware
@@ -373,6 +374,22 @@ def test_the_last_tier_is_waited_for_before_words_alone_decide(
     answer = both.call(model, "invoke", "Where is my order SO-1001?")
     assert bool(answer.tool_calls) is is_known_to_be_down
     assert (answer.content == "It is packed.") is not is_known_to_be_down
+
+
+@pytest.mark.row("T1")
+def test_where_no_words_match_the_last_tier_is_waited_for_by_whoever_comes_later_too(
+    both: Both, clock: FakeClock
+) -> None:
+    degrader = Degrader(clock=clock)
+    busy = httpx.Response(429, headers={"Retry-After": "4"}, request=httpx.Request("POST", "http://model"))
+    words = KeywordTemplate("get_order", ["order"], {"order": re.compile(r"(SO-\d{4})")})
+    last = speaker(httpx.HTTPStatusError("busy", request=busy.request, response=busy), "It is packed.")
+    model = degrader.chat_model([Tier("main", last)], keywords=[words]).bind_tools([get_order])
+    with degrader.scope(retries=0), pytest.raises(LadderExhausted):
+        both.call(model, "invoke", "Hello?")
+    began = clock.monotonic()
+    assert both.call(model, "invoke", "Hello?").content == "It is packed."  # it is known to be busy by now
+    assert clock.monotonic() - began >= 3.9
 
 
 def test_a_chain_says_what_is_wrong_with_it() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import copy
+import pickle
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -390,6 +392,22 @@ def test_where_no_words_match_the_last_tier_is_waited_for_by_whoever_comes_later
     began = clock.monotonic()
     assert both.call(model, "invoke", "Hello?").content == "It is packed."  # it is known to be busy by now
     assert clock.monotonic() - began >= 3.9
+
+
+@pytest.mark.row("M7")
+@pytest.mark.parametrize("make", ["chat_model", "runnable"])
+def test_what_holds_breakers_is_not_pickled_and_its_copy_is_itself(make: str) -> None:
+    degrader = Degrader()
+    made: Any = (
+        degrader.chat_model([Tier("main", speaker("x"))])
+        if make == "chat_model"
+        else degrader.runnable([speaker("x")], name="main")
+    )
+    for one in (made, made.bind_tools([get_order])):
+        with pytest.raises(TypeError, match="cannot be pickled: it stands behind the breakers"):
+            pickle.dumps(one)
+    assert copy.deepcopy(made) is made
+    assert copy.deepcopy({"model": made.bind_tools([get_order])})["model"].invoke("Hi").content == "x"
 
 
 def test_a_chain_says_what_is_wrong_with_it() -> None:

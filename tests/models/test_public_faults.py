@@ -393,6 +393,33 @@ def test_structured_output_reaches_every_member_in_the_form_it_takes(tiers: Wire
         assert [tool["function"]["name"] for tool in body["tools"]] == ["Wish"]
 
 
+@pytest.mark.case("case-F08")
+@pytest.mark.parametrize("include_raw", [False, True])
+def test_tools_bound_before_a_form_to_answer_in_go_along(tiers: Wire, include_raw: bool) -> None:
+    elsewhere, right = call("get_order", ARGUMENTS, "c0"), call("Wish", ARGUMENTS)
+    tiers.script(main=[calling("invoke", elsewhere)] * 3, backup=calling("invoke", right))
+    model = tiers.model().bind_tools(TOOLS, parallel_tool_calls=False)
+    got = model.with_structured_output(Wish, include_raw=include_raw).invoke("SO-1001?")
+    assert (got["parsed"] if include_raw else got) == Wish(order_id="SO-1001")
+    for name in tiers.names:
+        body = tiers.bodies(name)[0]
+        assert [tool["function"]["name"] for tool in body["tools"]] == ["get_order", "refund", "opening_hours", "Wish"]
+        assert body["tool_choice"] == {"type": "function", "function": {"name": "Wish"}}
+    menu = tiers.bodies("main")[-1]["messages"][0]["content"]
+    assert "Wish" in menu  # asked by number, there is one thing to choose
+    assert "get_order" not in menu
+    assert [told[1:] for told in tiers.kinds] == [("main, numbered", "failed"), ("backup", "ok")]
+
+
+@pytest.mark.case("case-F08")
+def test_a_form_alone_is_bound_alone_whatever_was_bound_elsewhere(tiers: Wire) -> None:
+    model = tiers.model()
+    model.bind_tools(TOOLS).with_structured_output(Wish)
+    tiers.script(main=calling("invoke", call("Wish", ARGUMENTS)))
+    assert model.with_structured_output(Wish).invoke("SO-1001?") == Wish(order_id="SO-1001")
+    assert [tool["function"]["name"] for tool in tiers.bodies("main")[0]["tools"]] == ["Wish"]
+
+
 @both_ways
 @pytest.mark.case("case-F07")
 @pytest.mark.parametrize("takes", [True, False])

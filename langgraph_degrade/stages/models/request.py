@@ -89,6 +89,19 @@ class Request:
         choice = choice.get("type") if isinstance(choice, dict) else choice
         return bool(self.tools) and choice not in FREE_CHOICES
 
+    @cached_property
+    def wanted(self) -> str | None:
+        """The one tool that is to be called, where the application names it."""
+        choice = self.options.get("tool_choice")
+        if isinstance(choice, dict):
+            choice = choice.get("name") or (choice.get("function") or {}).get("name")
+        return next((name for tool in self.tools if (name := tool["function"]["name"]) == choice), None)
+
+    @property
+    def choosable(self) -> Sequence[dict[str, Any]]:
+        """The tools there is a choice of."""
+        return [tool for tool in self.tools if self.wanted in (None, tool["function"]["name"])]
+
     @property
     def question(self) -> str:
         """What the customer asked last."""
@@ -114,11 +127,16 @@ def read(reply: Reply) -> Reading:
     failure = reply.failure
     if failure is None and reply.rest is None:
         reply.message, failure = judged(reply.message, reply.request)
-        if failure is None and reply.must_call and not reply.message.tool_calls:
+        if failure is None and reply.must_call and not _calls_what_it_must(reply):
             reply.request.wrong, failure = None, NO_CALL
     if failure is not None:
         reply.request.usage = add_usage(reply.request.usage, reply.message.usage_metadata)
     return Reading(reply, None, failure)
+
+
+def _calls_what_it_must(reply: Reply) -> bool:
+    wanted = reply.request.wanted
+    return any(wanted in (None, call["name"]) for call in reply.message.tool_calls)
 
 
 NO_CALL = Failure("malformed_call", reason="tool call: none, though one is required")

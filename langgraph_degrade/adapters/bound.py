@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage
 from langchain_core.runnables import Runnable, RunnableBinding
 
 
-class WithTools(RunnableBinding[LanguageModelInput, AIMessage]):  # type: ignore[misc] # it is no dataclass
+class WithTools(RunnableBinding[LanguageModelInput, AIMessage]):
     """What `TieredChatModel.bind_tools` gives."""
 
     def with_structured_output(self, schema: Any, **options: Any) -> Runnable[LanguageModelInput, Any]:

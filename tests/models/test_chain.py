@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
-import pickle
+import pickle  # noqa: TID251 - to see that it is refused
 import re
 from collections.abc import Iterator
 from typing import Any

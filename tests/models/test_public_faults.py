@@ -249,7 +249,9 @@ def test_words_before_pieces_without_an_index_are_kept(tiers: Wire, way: str) ->
     "pieces",
     [
         pytest.param([*parts(A, 0), *parts(B, 0)], id="one index for both"),
-        pytest.param([piece for pair in zip(parts(A, None), parts(B, None), strict=True) for piece in pair], id="mixed"),
+        pytest.param(
+            [piece for pair in zip(parts(A, None), parts(B, None), strict=True) for piece in pair], id="mixed"
+        ),
         pytest.param([*parts(A, None, whole=True), parts(B, None)[1]], id="a piece of a call that never began"),
         pytest.param([parts(A, None)[0], {**parts(A, None)[1], "id": "cB"}], id="a piece under another id"),
         pytest.param(parts(A, None)[:1], id="cut"),

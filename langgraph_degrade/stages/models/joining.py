@@ -7,7 +7,8 @@ nobody can tell, and the pieces stay what they are: no calls.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+
 from langchain_core.messages import AIMessageChunk
 from langchain_core.messages.tool import ToolCallChunk, tool_call_chunk
 
@@ -26,7 +27,7 @@ def joined(got: AIMessageChunk) -> AIMessageChunk:
     return AIMessageChunk(**told, usage_metadata=got.usage_metadata, tool_call_chunks=calls)
 
 
-def _put_together(pieces: Iterable[ToolCallChunk]) -> Sequence[ToolCallChunk] | None:
+def _put_together(pieces: Iterable[ToolCallChunk]) -> list[ToolCallChunk] | None:
     calls: list[ToolCallChunk] = []
     for piece in pieces:
         opened = [call for call in calls if not _is_whole(call)]

@@ -55,7 +55,9 @@ class Prompt:
         if not self.is_numbered:
             return Reply(self.request, message, must_call=self.must_call)
         reason = message.response_metadata.get("finish_reason")
-        got = read_reply(str(message.text), self.request.choosable, finish_reason=reason, messages=self.request.messages)
+        got = read_reply(
+            str(message.text), self.request.choosable, finish_reason=reason, messages=self.request.messages
+        )
         if isinstance(got, Failure):
             return Reply(self.request, message, failure=got)
         kept = {name: getattr(message, name) for name in ("id", "usage_metadata", "response_metadata")}

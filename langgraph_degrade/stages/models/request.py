@@ -170,9 +170,18 @@ def judged(message: AIMessage, request: Request) -> tuple[AIMessage, Failure | N
     if better is not message:
         message, failure = better, classify(better, source="model")
     found = as_failure(faults(message, request.tools)) or failure
-    if found is not None:
-        request.wrong = message
-    return message, found
+    return message, None if found is None else _dropped(message) or _malformed(message, found, request)
+
+
+def _malformed(message: AIMessage, failure: Failure, request: Request) -> Failure:
+    request.wrong = message
+    return failure
+
+
+def _dropped(message: AIMessage) -> Failure | None:
+    """Half a call is not the model's mistake where the line went dead in the middle of it (spec F2)."""
+    ended = classify(AIMessage("x", response_metadata=message.response_metadata), source="model")
+    return ended if ended is not None and ended.kind == "connection" else None
 
 
 def may_be_a_call(text: str) -> bool:

@@ -200,6 +200,7 @@ class _Telling:
             failure = self._said.failure()
             if failure is not None:
                 raise rest.cut(failure)
+            rest.done()
         else:
             self._held.append(chunk)
         if chunk is END or self._said.may_show(chunk):

@@ -67,6 +67,7 @@ class Shown:
         message, failure = judged(whole_of(joined(whole)), self._request)
         if failure is not None:
             raise rest.cut(failure)
+        rest.done()
         if self._held is not None:
             self._ready.append(_calls_of(message, self._held))
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from langchain_core.outputs import ChatResult
 
     from langgraph_degrade.engine.ports import Ports
+    from langgraph_degrade.engine.verdict import Verdict
     from langgraph_degrade.stages.models.request import Request
     from langgraph_degrade.stages.models.tier import Tier
 
@@ -185,6 +186,9 @@ class Idle(NamedTuple):
 
 class Chunks:
     """The chunks of one stream, each within its time."""
+
+    verdict: Verdict | None = None
+    """On the call that opened it: to be told when it has ended."""
 
     def __init__(self, steps: Any, ports: Ports, *, is_async: bool, idle: Idle) -> None:
         self._steps = steps

@@ -19,6 +19,7 @@ from langgraph_degrade.stages.tools.reading import Reading
 from langgraph_degrade.stages.tools.result import ToolResult
 
 if TYPE_CHECKING:
+    from langgraph_degrade.engine.verdict import Verdict
     from langgraph_degrade.stages.models.tier import Tier
     from langgraph_degrade.texts import Language, Overrides
 
@@ -120,6 +121,14 @@ class Reply:
     """What is known to be wrong with it already: a numbered reply that is none, a tier that can't take the request."""
     must_call: bool = False
     """An answer in words is none."""
+
+
+def awaits(reply: Reply, verdict: Verdict) -> bool:
+    """See `Plan.awaits`."""
+    if reply.rest is None:
+        return False
+    reply.rest.verdict = verdict
+    return True
 
 
 def read(reply: Reply) -> Reading:

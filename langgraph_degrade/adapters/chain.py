@@ -13,7 +13,7 @@ from langgraph_degrade.policy import BreakerRule, QueryTimeouts
 from langgraph_degrade.stages.models.calling import TierCalls
 from langgraph_degrade.stages.models.choosing import asked, by_keywords
 from langgraph_degrade.stages.models.dispatch import Dispatch, TierStep
-from langgraph_degrade.stages.models.request import read
+from langgraph_degrade.stages.models.request import awaits, read
 from langgraph_degrade.stages.models.tier import Tier, check_tiers
 
 if TYPE_CHECKING:
@@ -99,6 +99,7 @@ class Chain:
             choose=self._dispatch,
             waits=True,
             reader=read,
+            awaits=awaits if is_streamed else None,
             is_cacheable=False,
             heeds_no=False,
             leaves_items=False,

@@ -15,6 +15,7 @@ from langchain_core.runnables import Runnable
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import PrivateAttr
 
+from langgraph_degrade.adapters.bound import WithTools
 from langgraph_degrade.adapters.guard import value_or_raise
 from langgraph_degrade.adapters.rest import a_request
 from langgraph_degrade.adapters.shown import Shown
@@ -32,6 +33,11 @@ if TYPE_CHECKING:
     from langgraph_degrade.engine.plan import Outcome, Plan
     from langgraph_degrade.texts import Language
 
+NO_PICKLE = (
+    "{} made by a Degrader cannot be pickled: it stands behind the breakers of its application. "
+    "In another process make it from a Degrader of that process's own, with the same policy and store"
+)
+
 
 class TieredChatModel(BaseChatModel):
     """A chat model of several tiers; `degrader.chat_model([...])` makes one.
@@ -44,6 +50,7 @@ class TieredChatModel(BaseChatModel):
     """Never: a global cache would keep a backup's answer after the outage."""
     tier_names: tuple[str, ...] = ()
     _chain: Chain = PrivateAttr()
+    _beside: tuple[dict[str, Any], ...] = PrivateAttr(())
 
     @property
     def chain(self) -> Chain:
@@ -76,7 +83,16 @@ class TieredChatModel(BaseChatModel):
         self, tools: Sequence[dict[str, Any] | type | Callable[..., Any] | BaseTool], **kwargs: Any
     ) -> Runnable[LanguageModelInput, AIMessage]:
         """Bind tools; each tier gets them in the form it takes, when it is asked."""
-        return self.bind(tools=[convert_to_openai_tool(tool) for tool in tools], **kwargs)
+        converted = [convert_to_openai_tool(tool) for tool in tools]
+        if self._beside and kwargs.get("tool_choice") == "any":  # `with_structured_output` means the one it binds
+            kwargs["tool_choice"] = converted[0]["function"]["name"]
+        return WithTools(bound=self, kwargs={"tools": [*self._beside, *converted], **kwargs}, config={})
+
+    def beside(self, tools: Sequence[dict[str, Any]]) -> TieredChatModel:
+        """The same model, which has these tools beside whatever is bound to it."""
+        made = self.model_copy()
+        made._beside = tuple(tools)  # noqa: SLF001 - our own
+        return made
 
     def _generate(
         self, messages: list[BaseMessage], stop: list[str] | None = None, *_: Any, **kwargs: Any
@@ -122,6 +138,9 @@ class TieredChatModel(BaseChatModel):
 
     def __deepcopy__(self, memo: Any = None) -> TieredChatModel:
         return self  # a chain holds its application's breakers
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(NO_PICKLE.format("a chat model"))
 
 
 for _method in (TieredChatModel._generate, TieredChatModel._agenerate):  # noqa: SLF001 - our own

@@ -25,6 +25,7 @@ from langgraph_degrade.stages.tools.reading import Reading
 if TYPE_CHECKING:
     from langgraph_degrade.engine.engine import Engine
     from langgraph_degrade.engine.target import Target
+    from langgraph_degrade.engine.verdict import Verdict
 
 KIND = "runnable:"
 NO_HASTE = Idle(float("inf"), float("inf"))
@@ -141,6 +142,7 @@ class Members:
             is_async=is_async,
             steps=[Step("model", one.source, one.target, way(one), is_async) for one in others],
             reader=_read_opened if is_streamed else _read,
+            awaits=_awaits if is_streamed else None,
             is_cacheable=False,
             heeds_no=False,
             repeats=False,  # the models inside have retries of their own, and layers never multiply (spec T2)
@@ -169,6 +171,13 @@ def _read(value: Any) -> Reading:
 
 def _read_opened(opened: Opened) -> Reading:
     return Reading(opened, None, opened.said.failure() if opened.rest is None else None)
+
+
+def _awaits(opened: Opened, verdict: Verdict) -> bool:
+    if opened.rest is None:
+        return False
+    opened.rest.verdict = verdict
+    return True
 
 
 def _joined(whole: AIMessage | None, chunk: AIMessage) -> AIMessage:

@@ -50,11 +50,17 @@ class Rest:
 
     async def close(self) -> None:
         """Nobody wants it."""
+        if self._chunks.verdict is not None:
+            self._chunks.verdict.release(self._engine.clock.monotonic())
         await self._chunks.close()
+
+    def done(self) -> None:
+        """It came, to its end, and was good."""
+        self._tell(None)
 
     def cut(self, failure: Failure) -> IncompleteStream:
         """Say what happened, to the breaker, to the context and to the caller."""
-        self._at.blame(failure, self._engine.clock.monotonic())
+        self._tell(failure)
         event = Event.of(
             failure,
             id=self._scope.next_id(),
@@ -66,6 +72,10 @@ class Rest:
         )
         self._scope.record(event)
         return IncompleteStream(f"{self._at.name}: {event.reason} after a part of it was shown")
+
+    def _tell(self, failure: Failure | None) -> None:
+        if self._chunks.verdict is not None:
+            self._chunks.verdict.tell(failure, self._engine.clock.monotonic())
 
     def _why(self, error: Exception, now: float) -> Failure:
         remaining = self._scope.remaining(now)

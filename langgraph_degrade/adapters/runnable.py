@@ -10,7 +10,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.base import RunnableBindingBase, RunnableLike, coerce_to_runnable
 from langchain_core.runnables.utils import ConfigurableFieldSpec, get_unique_config_specs
 
-from langgraph_degrade.adapters.chat_model import nameless
+from langgraph_degrade.adapters.chat_model import NO_PICKLE, nameless
 from langgraph_degrade.adapters.guard import value_or_raise
 from langgraph_degrade.adapters.members import Members, targets
 from langgraph_degrade.adapters.rest import Rest, a_request
@@ -37,6 +37,12 @@ class DegradingRunnable(Runnable[Any, Any]):
     def __init__(self, members: Members, name: str) -> None:
         self.name = name
         self._members = members
+
+    def __deepcopy__(self, memo: Any = None) -> DegradingRunnable:
+        return self  # as the chat model
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(NO_PICKLE.format("a runnable"))
 
     @property
     def runnables(self) -> Sequence[Runnable[Any, Any]]:
@@ -194,6 +200,7 @@ class _Telling:
             failure = self._said.failure()
             if failure is not None:
                 raise rest.cut(failure)
+            rest.done()
         else:
             self._held.append(chunk)
         if chunk is END or self._said.may_show(chunk):

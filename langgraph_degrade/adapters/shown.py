@@ -12,6 +12,7 @@ from langchain_core.messages.tool import tool_call_chunk
 
 from langgraph_degrade.adapters.rest import Rest
 from langgraph_degrade.stages.models.calling import END, whole_of
+from langgraph_degrade.stages.models.joining import joined
 from langgraph_degrade.stages.models.request import judged
 
 if TYPE_CHECKING:
@@ -63,9 +64,10 @@ class Shown:
     def _finish(self, rest: Rest) -> None:
         """The stream has ended: was it whole, and are its calls what they should be?"""
         whole = self._said if self._held is None else self._said + self._held
-        message, failure = judged(whole_of(whole), self._request)
+        message, failure = judged(whole_of(joined(whole)), self._request)
         if failure is not None:
             raise rest.cut(failure)
+        rest.done()
         if self._held is not None:
             self._ready.append(_calls_of(message, self._held))
 

@@ -46,12 +46,6 @@ class AbilityTarget(Target):
         else:
             super().release(own, now)
 
-    def blame(self, failure: Failure, now: float) -> None:
-        """See `Target.blame`."""
-        whole, own = self.whole.gate.acquire(now), self.gate.acquire(now)
-        if whole is not None and own is not None:
-            self.tell((whole, own), failure, now)
-
     def release(self, permit: Any, now: float) -> None:
         """No verdict."""
         whole, own = permit

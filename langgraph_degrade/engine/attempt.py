@@ -12,6 +12,7 @@ from langgraph_degrade.engine import ambient
 from langgraph_degrade.engine.cache import is_empty
 from langgraph_degrade.engine.logs import frames
 from langgraph_degrade.engine.ports import CallTimedOut, NoWorker, no_coroutine
+from langgraph_degrade.engine.verdict import Verdict
 from langgraph_degrade.errors import (
     BudgetSpent,
     CircuitOpen,
@@ -24,7 +25,7 @@ from langgraph_degrade.failures import Failure, classify
 
 if TYPE_CHECKING:
     from langgraph_degrade.engine.errand import Errand
-    from langgraph_degrade.engine.plan import Reading
+    from langgraph_degrade.engine.plan import Plan, Reading
     from langgraph_degrade.engine.ports import Late
     from langgraph_degrade.engine.target import Target
 
@@ -71,8 +72,14 @@ async def attempt(
         raise
     errand.call.sent += failure is None or not failure.unsent
     ended = ground.now()
-    target.tell(permit, failure, ended)
+    _tell(errand.plan, target, permit, value, failure, ended)
     return value, reading, failure, ended - started
+
+
+def _tell(plan: Plan, target: Target, permit: Any, value: Any, failure: Failure | None, now: float) -> None:
+    """Give the verdict; of a value that has only begun, leave it to whoever sees the rest."""
+    if failure is not None or plan.awaits is None or not plan.awaits(value, Verdict(target, permit)):
+        target.tell(permit, failure, now)
 
 
 def _ported(  # noqa: PLR0913 - everything one attempt knows

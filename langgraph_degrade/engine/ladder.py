@@ -229,7 +229,7 @@ class _Descent:
         if not self._scope.reach(self._target.stage, step.direction):
             return self._hand_off()
         self._rungs += 1
-        self._last = step
+        before = self._failure
         target = step.target or self._target
         got = await attempt(self._errand, target, fn, is_async=step.is_async, is_whole=False)
         value, reading, failure, _ = got
@@ -239,6 +239,10 @@ class _Descent:
             return self._outcome(step.status, value, data, direction=step.direction, source=step.source)
         outcome = self._failed(got, target)
         self._record(step.direction, "failed", step.source, failure)
+        if step.is_makeshift:
+            self._failure = before  # whoever it stood in for may still be waited for
+        else:
+            self._last = step
         return outcome
 
     def _prepared(self, step: Step) -> Callable[[], Any] | None:

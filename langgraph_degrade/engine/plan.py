@@ -13,6 +13,7 @@ from langgraph_degrade.failures import Failure
 
 if TYPE_CHECKING:
     from langgraph_degrade.engine.target import Target
+    from langgraph_degrade.engine.verdict import Verdict
 
 Status = Literal["ok", "stale", "partial", "unavailable", "unknown", "rejected"]
 
@@ -77,6 +78,9 @@ class Plan:
     waits: bool = False
     """Where only a `Retry-After` stands between the last step and its answer, wait for it, inside the request's time."""
     reader: Reader | None = None
+    awaits: Callable[[Any, Verdict], bool] | None = None
+    """Takes over the verdict on a value that has only begun, and tells it when the rest is there; False where the value
+    is whole."""
     refresh: Callable[[], Any] | None = None
     """Gets a new token; called once where the target says `auth`."""
     verify: Callable[..., Any] | None = None

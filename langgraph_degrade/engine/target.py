@@ -139,12 +139,6 @@ class Target:
         else:
             self.gate.release(permit, now)
 
-    def blame(self, failure: Failure, now: float) -> None:
-        """One more verdict on a call that was told as good: its stream broke after it had begun."""
-        permit = self.gate.acquire(now)
-        if permit is not None:
-            self.tell(permit, failure, now)
-
     def release(self, permit: Any, now: float) -> None:
         """No verdict: cancelled, interrupted, or nobody's fault."""
         self.gate.release(permit, now)

@@ -16,7 +16,7 @@ _PHRASES: Final = tuple(
         rf"maximum (?:context|prompt) length (?:is|of) {_LIMIT}",
         rf"exceeds? (?:the )?(?:model'?s? )?(?:maximum )?context (?:limit|length|window)[^\d]{{0,5}}\d+ \+ \d+ > {_LIMIT}",
         rf"longer than the model'?s context length(?: {_LIMIT})?",
-        rf"(?:greater|larger|longer) than (?:the |its )?(?:maximum )?context (?:length|window|size)(?: of)?(?: {_LIMIT})?",
+        rf"(?:greater|larger|longer) than (?:the |its )?(?:maximum )?(?:context|model) (?:length|window|size)(?: of)?(?: {_LIMIT})?",
         rf"context length of (?:only )?{_LIMIT}",
         rf"range of input length should be \[\d+, ?{_LIMIT}",
         rf"prompt is too long(?::? \d+ tokens > {_LIMIT})?",

@@ -371,6 +371,7 @@ def test_a_403_with_an_empty_limit_is_a_rate_limit():
             196_608,
         ),
         (400, error(None, "The input (9000 tokens) is longer than the model's context length (8192 tokens)."), 8192),
+        (400, error(None, "The decoder prompt (length 9001) is longer than the maximum model length of 8192."), 8192),
         (400, error(None, "input length and `max_tokens` exceed context limit: 199759 + 8192 > 200000"), 200_000),
         (400, error("1261", "Prompt 超长"), None),
         (413, error(None, kind="request_too_large"), None),

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import copy
+import pickle  # noqa: TID251 - to see that it is refused
 import re
 from collections.abc import Iterator
 from typing import Any
 
+import httpx
 import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware
@@ -424,6 +427,85 @@ def test_the_last_tier_is_waited_for_before_words_alone_decide(
     answer = both.call(model, "invoke", "Where is my order SO-1001?")
     assert bool(answer.tool_calls) is is_known_to_be_down
     assert (answer.content == "It is packed.") is not is_known_to_be_down
+
+
+@pytest.mark.row("B2")
+@pytest.mark.row("M5")
+@pytest.mark.parametrize("tools", [[], [get_order]])
+def test_streams_cut_after_their_first_words_open_the_breaker_as_soon_as_any_failure(
+    both: Both, clock: FakeClock, tools: list[Any]
+) -> None:
+    main = speaker(*[["It is ", ConnectionResetError()]] * 4, ["It is ", "sent."])
+    model: Any = Degrader(clock=clock).chat_model([Tier("main", main), Tier("backup", speaker("It is packed."))])
+    model = model.bind_tools(tools) if tools else model
+    for _ in range(3):
+        with pytest.raises(IncompleteStream):
+            both.run(_collect(both, model, "Where?", []))
+    assert _said(both, model) == "It is packed."
+    assert len(main.asked) == 3
+    clock.sleep(31)  # half-open: a stream that begins well has proved nothing yet
+    with pytest.raises(IncompleteStream):
+        both.run(_collect(both, model, "Where?", []))
+    assert _said(both, model) == "It is packed."
+    clock.sleep(31)
+    assert _said(both, model) == "It is sent."
+
+
+@pytest.mark.row("B4")
+def test_who_stops_listening_proves_nothing_about_a_model(both: Both, clock: FakeClock) -> None:
+    degrader = Degrader(clock=clock)
+    main = speaker(*[ConnectionResetError()] * 3, ["It is ", "sent."])
+    model = degrader.chat_model([Tier("main", main), Tier("backup", speaker("It is packed."))])
+    for _ in range(4):
+        assert _said(both, model) == "It is packed."
+    clock.sleep(31)
+
+    async def leave() -> None:
+        steps: Any = model.stream("Where?") if both.colour == "sync" else model.astream("Where?")
+        assert (next(steps) if both.colour == "sync" else await anext(steps)).content == "It is "
+        steps.close() if both.colour == "sync" else await steps.aclose()
+
+    both.run(leave())
+    assert degrader.breaker("model:main").current_state == "half-open"
+    assert _said(both, model) == "It is sent."  # the permit was given back
+
+
+def _said(both: Both, model: Any) -> str:
+    shown: list[str] = []
+    both.run(_collect(both, model, "Where?", shown))
+    return "".join(shown)
+
+
+@pytest.mark.row("T1")
+def test_where_no_words_match_the_last_tier_is_waited_for_by_whoever_comes_later_too(
+    both: Both, clock: FakeClock
+) -> None:
+    degrader = Degrader(clock=clock)
+    busy = httpx.Response(429, headers={"Retry-After": "4"}, request=httpx.Request("POST", "http://model"))
+    words = KeywordTemplate("get_order", ["order"], {"order": re.compile(r"(SO-\d{4})")})
+    last = speaker(httpx.HTTPStatusError("busy", request=busy.request, response=busy), "It is packed.")
+    model = degrader.chat_model([Tier("main", last)], keywords=[words]).bind_tools([get_order])
+    with degrader.scope(retries=0), pytest.raises(LadderExhausted):
+        both.call(model, "invoke", "Hello?")
+    began = clock.monotonic()
+    assert both.call(model, "invoke", "Hello?").content == "It is packed."  # it is known to be busy by now
+    assert clock.monotonic() - began >= 3.9
+
+
+@pytest.mark.row("M7")
+@pytest.mark.parametrize("make", ["chat_model", "runnable"])
+def test_what_holds_breakers_is_not_pickled_and_its_copy_is_itself(make: str) -> None:
+    degrader = Degrader()
+    made: Any = (
+        degrader.chat_model([Tier("main", speaker("x"))])
+        if make == "chat_model"
+        else degrader.runnable([speaker("x")], name="main")
+    )
+    for one in (made, made.bind_tools([get_order])):
+        with pytest.raises(TypeError, match="cannot be pickled: it stands behind the breakers"):
+            pickle.dumps(one)
+    assert copy.deepcopy(made) is made
+    assert copy.deepcopy({"model": made.bind_tools([get_order])})["model"].invoke("Hi").content == "x"
 
 
 def test_a_chain_says_what_is_wrong_with_it() -> None:

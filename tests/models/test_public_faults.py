@@ -209,11 +209,56 @@ def test_parallel_calls_of_a_stream_are_told_apart(tiers: Wire, way: str, pieces
     assert [one["id"] for one in answer.tool_calls] == ["cA", "cB"]
 
 
+def _named(made: Any) -> list[dict[str, Any]]:
+    """Its parts without an index, each under the call's id."""
+    return [{**part, "id": made["id"]} for part in parts(made, None)]
+
+
 @streamed
 @pytest.mark.row("M5")
-@pytest.mark.parametrize("index", [0, None], ids=["one index for both", "no index"])
-def test_pieces_that_nobody_can_put_together_are_no_calls(tiers: Wire, way: str, index: int | None) -> None:
-    tiers.script(main=wire.stream([], "tool_calls", *parts(A, index), *parts(B, index)), backup=calling(way, RIGHT))
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        pytest.param([*parts(A, None), *parts(B, None)], id="one after the other"),
+        pytest.param([*_named(A), *_named(B)], id="every piece with its id"),
+        pytest.param(
+            [piece for pair in zip(_named(A), _named(B), strict=True) for piece in pair], id="interleaved, with ids"
+        ),
+        pytest.param([*parts(A, None), *parts(B, None, whole=True)], id="a whole one after one in pieces"),
+    ],
+)
+def test_pieces_without_an_index_belong_to_the_only_call_they_can(tiers: Wire, way: str, pieces: list[Any]) -> None:
+    tiers.script(main=wire.stream([], "tool_calls", *pieces))
+    answer = ask(tiers.model().bind_tools(TOOLS), way)
+    assert made(answer) == [("get_order", {"order_id": "A"}), ("get_order", {"order_id": "B"})]
+    assert [one["id"] for one in answer.tool_calls] == ["cA", "cB"]
+    assert tiers.events == []
+
+
+@streamed
+@pytest.mark.row("M5")
+def test_words_before_pieces_without_an_index_are_kept(tiers: Wire, way: str) -> None:
+    tiers.script(main=wire.stream(["One moment."], "tool_calls", *parts(A, None)))
+    answer = ask(tiers.model().bind_tools(TOOLS), way)
+    assert (answer.text, made(answer)) == ("One moment.", [("get_order", {"order_id": "A"})])
+
+
+@streamed
+@pytest.mark.row("M5")
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        pytest.param([*parts(A, 0), *parts(B, 0)], id="one index for both"),
+        pytest.param(
+            [piece for pair in zip(parts(A, None), parts(B, None), strict=True) for piece in pair], id="mixed"
+        ),
+        pytest.param([*parts(A, None, whole=True), parts(B, None)[1]], id="a piece of a call that never began"),
+        pytest.param([parts(A, None)[0], {**parts(A, None)[1], "id": "cB"}], id="a piece under another id"),
+        pytest.param(parts(A, None)[:1], id="cut"),
+    ],
+)
+def test_pieces_that_nobody_can_put_together_are_no_calls(tiers: Wire, way: str, pieces: list[Any]) -> None:
+    tiers.script(main=wire.stream([], "tool_calls", *pieces), backup=calling(way, RIGHT))
     answer = ask(tiers.model().bind_tools(TOOLS), way)
     assert (made(answer), answer.response_metadata["tier"]) == ([("get_order", {"order_id": "SO-1001"})], "backup")
     assert tiers.kinds[0][0] == "malformed_call"
@@ -348,6 +393,33 @@ def test_structured_output_reaches_every_member_in_the_form_it_takes(tiers: Wire
         (body,) = tiers.bodies(name)
         assert "response_format" not in body
         assert [tool["function"]["name"] for tool in body["tools"]] == ["Wish"]
+
+
+@pytest.mark.case("case-F08")
+@pytest.mark.parametrize("include_raw", [False, True])
+def test_tools_bound_before_a_form_to_answer_in_go_along(tiers: Wire, include_raw: bool) -> None:
+    elsewhere, right = call("get_order", ARGUMENTS, "c0"), call("Wish", ARGUMENTS)
+    tiers.script(main=[calling("invoke", elsewhere)] * 3, backup=calling("invoke", right))
+    model = tiers.model().bind_tools(TOOLS, parallel_tool_calls=False)
+    got = model.with_structured_output(Wish, include_raw=include_raw).invoke("SO-1001?")
+    assert (got["parsed"] if include_raw else got) == Wish(order_id="SO-1001")
+    for name in tiers.names:
+        body = tiers.bodies(name)[0]
+        assert [tool["function"]["name"] for tool in body["tools"]] == ["get_order", "refund", "opening_hours", "Wish"]
+        assert body["tool_choice"] == {"type": "function", "function": {"name": "Wish"}}
+    menu = tiers.bodies("main")[-1]["messages"][0]["content"]
+    assert "Wish" in menu  # asked by number, there is one thing to choose
+    assert "get_order" not in menu
+    assert [told[1:] for told in tiers.kinds] == [("main, numbered", "failed"), ("backup", "ok")]
+
+
+@pytest.mark.case("case-F08")
+def test_a_form_alone_is_bound_alone_whatever_was_bound_elsewhere(tiers: Wire) -> None:
+    model = tiers.model()
+    model.bind_tools(TOOLS).with_structured_output(Wish)
+    tiers.script(main=calling("invoke", call("Wish", ARGUMENTS)))
+    assert model.with_structured_output(Wish).invoke("SO-1001?") == Wish(order_id="SO-1001")
+    assert [tool["function"]["name"] for tool in tiers.bodies("main")[0]["tools"]] == ["Wish"]
 
 
 @both_ways

@@ -15,7 +15,7 @@ import socket
 import socketserver
 import struct
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
@@ -32,6 +32,8 @@ class Reply:
     end: End = "close"
     """What happens after the body: a clean close; `cut`, a close before the length promised; `reset`, a TCP reset, at
     once where there is no body; `hang`, silence until the server stops, from the start where there is no body."""
+    drip: float = 0.0
+    """Seconds before each piece of the body: an event of a stream, else a byte."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +102,9 @@ class FaultServer:
             self.requests.append(request)
             return self._script.pop(0) if len(self._script) > 1 else self._script[0]
 
-    def wait(self) -> None:
-        """Block a hanging reply until the server stops."""
-        self._stopping.wait()
+    def wait(self, seconds: float | None = None) -> bool:
+        """Block a hanging reply until the server stops, or so long; True where it stops."""
+        return self._stopping.wait(seconds)
 
 
 class _Tcp(socketserver.ThreadingTCPServer):
@@ -121,7 +123,11 @@ class _Handler(socketserver.StreamRequestHandler):
             return
         reply = self.server.faults.take(request)
         if reply.body or reply.end in ("close", "cut"):
-            self.wfile.write(_head(reply) + reply.body)
+            self.wfile.write(_head(reply))
+            for piece in _pieces(reply):
+                if reply.drip and self.server.faults.wait(reply.drip):
+                    break
+                self.wfile.write(piece)
             self.wfile.flush()
         if reply.end == "hang":
             self.server.faults.wait()
@@ -138,6 +144,13 @@ class _Handler(socketserver.StreamRequestHandler):
             name, _, value = line.partition(":")
             headers[name.lower()] = value.strip()
         return Request(words[0], words[1], headers, self.rfile.read(int(headers.get("content-length", 0))))
+
+
+def _pieces(reply: Reply) -> Iterable[bytes]:
+    if not reply.drip:
+        return [reply.body]
+    events = reply.body.split(b"\n\n")
+    return [event + b"\n\n" for event in events if event] if len(events) > 1 else [bytes([b]) for b in reply.body]
 
 
 def _head(reply: Reply) -> bytes:

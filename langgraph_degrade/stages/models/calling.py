@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from langgraph_degrade.engine.ports import CallTimedOut
 from langgraph_degrade.failures import Failure, classify
+from langgraph_degrade.stages.models.joining import joined
 from langgraph_degrade.stages.models.prompts import TO_BIND, Manner, Prompt, prompt_for, unfit
 from langgraph_degrade.stages.models.request import Reply, may_be_a_call
 from langgraph_degrade.stages.models.tier import BETWEEN_TOKENS, FIRST_TOKEN
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from langchain_core.outputs import ChatResult
 
     from langgraph_degrade.engine.ports import Ports
+    from langgraph_degrade.engine.verdict import Verdict
     from langgraph_degrade.stages.models.request import Request
     from langgraph_degrade.stages.models.tier import Tier
 
@@ -95,7 +97,7 @@ class TierCalls:
             await chunks.close()
             request.usage = add_usage(request.usage, None if got is None else got.usage_metadata)
             raise
-        return prompt.reply(whole_of(got))
+        return prompt.reply(whole_of(None if got is None else joined(got)))
 
     def probe(self, seconds: float) -> Any:
         """One small request, past every guard; it ends after `seconds` by itself where the model's client can do that."""
@@ -184,6 +186,9 @@ class Idle(NamedTuple):
 
 class Chunks:
     """The chunks of one stream, each within its time."""
+
+    verdict: Verdict | None = None
+    """On the call that opened it: to be told when it has ended."""
 
     def __init__(self, steps: Any, ports: Ports, *, is_async: bool, idle: Idle) -> None:
         self._steps = steps

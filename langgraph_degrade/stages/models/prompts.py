@@ -58,7 +58,9 @@ class Prompt:
         if not self.is_numbered:
             return Reply(self.request, message, must_call=self.must_call)
         reason = message.response_metadata.get("finish_reason")
-        got = read_reply(str(message.text), self.request.tools, finish_reason=reason, messages=self.request.messages)
+        got = read_reply(
+            str(message.text), self.request.choosable, finish_reason=reason, messages=self.request.messages
+        )
         if isinstance(got, Failure):
             return Reply(self.request, message, failure=got)
         kept = {name: getattr(message, name) for name in ("id", "usage_metadata", "response_metadata")}
@@ -119,9 +121,9 @@ def _settings(tier: Tier, *, has_tools: bool) -> Mapping[str, Any]:
 
 
 def _numbered(tier: Tier, request: Request) -> Prompt:
-    asked = menu(request.tools, _rendered(tier, request), language=request.language, samples=tier.samples)
+    asked = menu(request.choosable, _rendered(tier, request), language=request.language, samples=tier.samples)
     stop = {name: value for name, value in request.options.items() if name == "stop"}
-    form = {"response_format": reply_format(request.tools, request.messages)} if tier.can("json_schema") else {}
+    form = {"response_format": reply_format(request.choosable, request.messages)} if tier.can("json_schema") else {}
     return Prompt(request, asked, {**stop, **form, **_settings(tier, has_tools=False)}, is_numbered=True)
 
 

@@ -19,6 +19,7 @@ from langgraph_degrade.stages.tools.reading import Reading
 from langgraph_degrade.stages.tools.result import ToolResult
 
 if TYPE_CHECKING:
+    from langgraph_degrade.engine.verdict import Verdict
     from langgraph_degrade.stages.models.tier import Tier
     from langgraph_degrade.texts import Language, Overrides
 
@@ -94,6 +95,19 @@ class Request:
         choice = choice.get("type") if isinstance(choice, dict) else choice
         return bool(self.tools) and choice not in FREE_CHOICES
 
+    @cached_property
+    def wanted(self) -> str | None:
+        """The one tool that is to be called, where the application names it."""
+        choice = self.options.get("tool_choice")
+        if isinstance(choice, dict):
+            choice = choice.get("name") or (choice.get("function") or {}).get("name")
+        return next((name for tool in self.tools if (name := tool["function"]["name"]) == choice), None)
+
+    @property
+    def choosable(self) -> Sequence[dict[str, Any]]:
+        """The tools there is a choice of."""
+        return [tool for tool in self.tools if self.wanted in (None, tool["function"]["name"])]
+
     @property
     def question(self) -> str:
         """What the customer asked last."""
@@ -114,16 +128,29 @@ class Reply:
     """An answer in words is none."""
 
 
+def awaits(reply: Reply, verdict: Verdict) -> bool:
+    """See `Plan.awaits`."""
+    if reply.rest is None:
+        return False
+    reply.rest.verdict = verdict
+    return True
+
+
 def read(reply: Reply) -> Reading:
     """A reply is as good as its message; what it cost is counted, whatever it is worth."""
     failure = reply.failure
     if failure is None and reply.rest is None:
         reply.message, failure = judged(reply.message, reply.request)
-        if failure is None and reply.must_call and not reply.message.tool_calls:
+        if failure is None and reply.must_call and not _calls_what_it_must(reply):
             reply.request.wrong, failure = None, NO_CALL
     if failure is not None:
         reply.request.usage = add_usage(reply.request.usage, reply.message.usage_metadata)
     return Reading(reply, None, failure)
+
+
+def _calls_what_it_must(reply: Reply) -> bool:
+    wanted = reply.request.wanted
+    return any(wanted in (None, call["name"]) for call in reply.message.tool_calls)
 
 
 NO_CALL = Failure("malformed_call", reason="tool call: none, though one is required")
@@ -157,9 +184,18 @@ def judged(message: AIMessage, request: Request) -> tuple[AIMessage, Failure | N
     if better is not message:
         message, failure = better, classify(better, source="model")
     found = as_failure(faults(message, request.tools)) or failure
-    if found is not None:
-        request.wrong = message
-    return message, found
+    return message, None if found is None else _dropped(message) or _malformed(message, found, request)
+
+
+def _malformed(message: AIMessage, failure: Failure, request: Request) -> Failure:
+    request.wrong = message
+    return failure
+
+
+def _dropped(message: AIMessage) -> Failure | None:
+    """Half a call is not the model's mistake where the line went dead in the middle of it (spec F2)."""
+    ended = classify(AIMessage("x", response_metadata=message.response_metadata), source="model")
+    return ended if ended is not None and ended.kind == "connection" else None
 
 
 def may_be_a_call(text: str) -> bool:

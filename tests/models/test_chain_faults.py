@@ -24,7 +24,7 @@ from langgraph_degrade.engine.clock import SystemClock
 from tests.models.wire import WAYS, Lines, Wire, ask, completion, listen, saying
 from tests.servers.faults import Reply, json_reply, sse
 
-LIMIT = 0.6
+LIMIT = 1.2
 POLICY = {"targets": {"model:main": {"timeout": f"{LIMIT * 1000:g}ms"}}}
 """What hangs is cut soon."""
 WINDOWS = {"main": 8_192, "backup": 8_192, "large": 1_000_000}

@@ -22,7 +22,7 @@ class KnownModels:
         key = id(model)
         known = self._known.get(key)
         if known is None or known[0]() is not model:
-            quiet, name = _without(model), _name(model)
+            quiet, name = without_retries(model), _name(model)
             forget = weakref.ref(model, lambda _: self._known.pop(key, None))
             known = self._known[key] = (forget, None if quiet is model else quiet, name)
         return known[1] or model, known[2]
@@ -33,7 +33,8 @@ def _name(model: Any) -> str:
     return f"model:{called}"
 
 
-def _without(model: Any) -> Any:
+def without_retries(model: Any) -> Any:
+    """`model`, or a copy of it whose SDK makes one request per call."""
     if getattr(model, "max_retries", 0) == 0:
         return model
     changes: dict[str, Any] = {"max_retries": 0}

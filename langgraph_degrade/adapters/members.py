@@ -9,53 +9,29 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.runnables import Runnable, RunnableSequence
 from langchain_core.runnables.base import RunnableBindingBase
 
 from langgraph_degrade.adapters.chain import model_target
+from langgraph_degrade.adapters.hearing import streams
+from langgraph_degrade.adapters.quiet import models_in, quiet
+from langgraph_degrade.adapters.said import Said, judged
 from langgraph_degrade.engine.plan import Plan, Step
 from langgraph_degrade.engine.ports import complete
-from langgraph_degrade.failures import Failure, classify
-from langgraph_degrade.stages.models.calling import END, Chunks, Idle, is_free, whole_of
-from langgraph_degrade.stages.models.request import is_plainly_good
+from langgraph_degrade.stages.models.calling import END, Chunks, Idle
 from langgraph_degrade.stages.tools.reading import Reading
 
 if TYPE_CHECKING:
+    from langgraph_degrade.adapters.audience import Audience, Stage
     from langgraph_degrade.engine.engine import Engine
+    from langgraph_degrade.engine.plan import Call
     from langgraph_degrade.engine.target import Target
     from langgraph_degrade.engine.verdict import Verdict
 
 KIND = "runnable:"
 NO_HASTE = Idle(float("inf"), float("inf"))
 """For what says nothing before it has said everything: only the whole of it has a limit."""
-
-
-class Said:
-    """What a stream has given so far, and whether it may be shown yet."""
-
-    def __init__(self) -> None:
-        self._whole: AIMessage | None = None
-        self._is_empty = True
-        self._has_spoken = False
-
-    def may_show(self, chunk: Any) -> bool:
-        """Take in one more chunk; True where it, and all before it, may be shown at once.
-
-        A message begins with its first words, and goes no further than to its first call: half a call must not be
-        shown. Of anything else the first chunk that is not blank counts.
-        """
-        self._is_empty = False
-        if isinstance(chunk, AIMessage):
-            self._whole = _joined(self._whole, chunk)
-            return isinstance(self._whole, AIMessageChunk) and is_free(self._whole)
-        self._has_spoken = self._has_spoken or not isinstance(chunk, str) or not (chunk == "" or chunk.isspace())
-        return self._has_spoken
-
-    def failure(self) -> Failure | None:
-        """Say of a stream that has ended why it was no answer."""
-        return Failure("empty", reason="no chunk") if self._is_empty else judged(self._whole)
 
 
 @dataclass(slots=True)
@@ -65,6 +41,8 @@ class Opened:
     member: Member
     rest: Chunks | None
     """None where it has ended."""
+    stage: Stage
+    """Where its words wait for those who watch the models inside."""
     said: Said = field(default_factory=Said)
     held: deque[Any] = field(default_factory=deque[Any])
     """Chunks nobody has seen yet."""
@@ -77,7 +55,14 @@ class Member:
         self.runnable = runnable
         self.target = target
         self._engine = engine
+        self._asked: Runnable[Any, Any] = quiet(runnable)
+        self._streams = any(map(streams, models_in(runnable)))
         self._idle = Idle() if _speaks_at_once(runnable) else NO_HASTE
+
+    @property
+    def is_quiet(self) -> bool:
+        """A model inside would have tried again by itself."""
+        return self._asked is not self.runnable
 
     @property
     def source(self) -> str:
@@ -85,25 +70,42 @@ class Member:
         return self.target.name.removeprefix(KIND)
 
     def way(self, *, is_async: bool, is_streamed: bool) -> Callable[..., Any]:
-        """How it is asked: `(input, config, **kwargs)`."""
+        """How it is asked: `(input, config, audience, **kwargs)`."""
         if is_streamed:
             return self._alisten if is_async else self._listen
-        return self.runnable.ainvoke if is_async else self.runnable.invoke
+        return self._aask if is_async else self._ask
 
-    def _listen(self, asked: Any, config: Any, /, **kwargs: Any) -> Opened:
-        steps = self.runnable.stream(asked, config, **kwargs)
-        return complete(self._open(Chunks(steps, self._engine.sync_ports, is_async=False, idle=self._idle)))
+    def _ask(self, asked: Any, config: Any, audience: Audience, /, **kwargs: Any) -> Any:
+        stage = audience.turn()
+        value = self._asked.invoke(asked, audience.config(config, stage, streams=self._streams), **kwargs)
+        complete(_accepted(stage, value))
+        return value
 
-    async def _alisten(self, asked: Any, config: Any, /, **kwargs: Any) -> Opened:
-        steps = self.runnable.astream(asked, config, **kwargs)
-        return await self._open(Chunks(steps, self._engine.async_ports, is_async=True, idle=self._idle))
+    async def _aask(self, asked: Any, config: Any, audience: Audience, /, **kwargs: Any) -> Any:
+        stage = audience.turn()
+        value = await self._asked.ainvoke(asked, audience.config(config, stage, streams=self._streams), **kwargs)
+        await _accepted(stage, value)
+        return value
 
-    async def _open(self, chunks: Chunks) -> Opened:
-        opened = Opened(self, chunks)
+    def _listen(self, asked: Any, config: Any, audience: Audience, /, **kwargs: Any) -> Opened:
+        stage = audience.turn()
+        steps = self._asked.stream(asked, audience.config(config, stage), **kwargs)
+        chunks = Chunks(steps, self._engine.sync_ports, is_async=False, idle=self._idle)
+        return complete(self._open(Opened(self, chunks, stage), chunks, is_held=audience.is_held))
+
+    async def _alisten(self, asked: Any, config: Any, audience: Audience, /, **kwargs: Any) -> Opened:
+        stage = audience.turn()
+        steps = self._asked.astream(asked, audience.config(config, stage), **kwargs)
+        chunks = Chunks(steps, self._engine.async_ports, is_async=True, idle=self._idle)
+        return await self._open(Opened(self, chunks, stage), chunks, is_held=audience.is_held)
+
+    @staticmethod
+    async def _open(opened: Opened, chunks: Chunks, *, is_held: bool) -> Opened:
         try:
             while (chunk := await chunks.next(has_begun=bool(opened.held))) is not END:
                 opened.held.append(chunk)
-                if opened.said.may_show(chunk):
+                if opened.said.may_show(chunk) and not is_held:
+                    await opened.stage.show()
                     return opened
         except BaseException:
             await chunks.close()
@@ -145,7 +147,9 @@ class Members:
             awaits=_awaits if is_streamed else None,
             is_cacheable=False,
             heeds_no=False,
-            repeats=False,  # the models inside have retries of their own, and layers never multiply (spec T2)
+            repeats=False,  # what a member does may be more than asking
+            waits=self.all[-1].is_quiet,
+            is_shown=_is_shown,
             leaves_items=False,
             answers=False,
         )
@@ -158,13 +162,6 @@ def targets(engine: Engine, name: str, count: int, *, twin: str) -> list[Target]
     return [main, *others]
 
 
-def judged(value: Any) -> Failure | None:
-    """Why it is no answer: a model's message is looked at closely, anything else is as it is."""
-    if not isinstance(value, AIMessage) or is_plainly_good(value):
-        return None
-    return classify(whole_of(value) if isinstance(value, AIMessageChunk) else value, source="model")
-
-
 def _read(value: Any) -> Reading:
     return Reading(value, None, judged(value))
 
@@ -173,17 +170,22 @@ def _read_opened(opened: Opened) -> Reading:
     return Reading(opened, None, opened.said.failure() if opened.rest is None else None)
 
 
+async def _accepted(stage: Stage, value: Any) -> None:
+    """Show a whole answer, if it is one."""
+    if judged(value) is None:
+        await stage.accept()
+
+
+def _is_shown(call: Call) -> bool:
+    audience: Audience = call.args[2]
+    return audience.has_seen
+
+
 def _awaits(opened: Opened, verdict: Verdict) -> bool:
     if opened.rest is None:
         return False
     opened.rest.verdict = verdict
     return True
-
-
-def _joined(whole: AIMessage | None, chunk: AIMessage) -> AIMessage:
-    if isinstance(whole, AIMessageChunk) and isinstance(chunk, AIMessageChunk):
-        return whole + chunk
-    return chunk
 
 
 def _speaks_at_once(runnable: Any) -> bool:

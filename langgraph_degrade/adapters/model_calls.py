@@ -14,6 +14,7 @@ from langgraph.types import Command
 
 from langgraph_degrade.adapters.chain import model_target
 from langgraph_degrade.adapters.chat_model import TieredChatModel, nameless
+from langgraph_degrade.adapters.hearing import hearing, streams
 from langgraph_degrade.adapters.known_models import KnownModels
 from langgraph_degrade.adapters.tool_calls import enter, keeps_context
 from langgraph_degrade.context import DegradeContext, Event
@@ -50,7 +51,7 @@ class ModelCalls:
         self._engine = engine
         self._model = model
         self._models = KnownModels()
-        self._plans: dict[tuple[str, bool, bool], Plan] = {}
+        self._plans: dict[tuple[str, bool, bool, bool], Plan] = {}
 
     def wrap(self, request: ModelRequest, handler: Callable[[ModelRequest], Response]) -> Response:
         one, plan = self._begin(request, is_async=False)
@@ -76,16 +77,17 @@ class ModelCalls:
             return _One(self._engine, request), None
         quiet, name = self._models.look_up(request.model)
         one = _One(self._engine, request if quiet is request.model else request.override(model=quiet))
-        key = (name, is_async, _is_streamed())
+        is_streamed = _is_streamed()
+        key = (name, is_async, is_streamed, is_streamed or streams(quiet))
         plan = self._plans.get(key)
         if plan is None:
             plan = self._plans[key] = self._plan(*key)
         return one, plan
 
-    def _plan(self, name: str, is_async: bool, is_streamed: bool) -> Plan:  # noqa: FBT001 - the parts of a key
+    def _plan(self, name: str, is_async: bool, is_streamed: bool, is_heard: bool) -> Plan:  # noqa: FBT001 - the parts of a key
         return Plan(
             target=model_target(self._engine, name),
-            fn=operator.call,
+            fn=(_aheard if is_async else _heard) if is_heard else operator.call,
             is_async=is_async,
             steps=STEPS,
             reader=_read,
@@ -164,6 +166,16 @@ class _One:
         language, texts = self._engine.language(), self._engine.policy.texts
         words = closing("answer.crash", self.request.messages, context, language, texts)
         return AIMessage(words, id=str(uuid4()), response_metadata={"degraded": True})
+
+
+def _heard(handler: Callable[[ModelRequest], Response], request: ModelRequest) -> Response:
+    with hearing():
+        return handler(request)
+
+
+async def _aheard(handler: Callable[[ModelRequest], Awaitable[Response]], request: ModelRequest) -> Response:
+    with hearing():
+        return await handler(request)
 
 
 def _is_streamed() -> bool:

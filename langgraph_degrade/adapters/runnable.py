@@ -10,6 +10,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.base import RunnableBindingBase, RunnableLike, coerce_to_runnable
 from langchain_core.runnables.utils import ConfigurableFieldSpec, get_unique_config_specs
 
+from langgraph_degrade.adapters.audience import Audience
 from langgraph_degrade.adapters.chat_model import NO_PICKLE, nameless
 from langgraph_degrade.adapters.guard import value_or_raise
 from langgraph_degrade.adapters.members import Members, targets
@@ -18,12 +19,13 @@ from langgraph_degrade.engine import ambient
 from langgraph_degrade.engine.plan import Call
 from langgraph_degrade.engine.ports import complete
 from langgraph_degrade.engine.scope import ACTIVE
+from langgraph_degrade.errors import IncompleteStream
 from langgraph_degrade.stages.models.calling import END
 
 if TYPE_CHECKING:
     from langgraph_degrade.adapters.members import Opened
     from langgraph_degrade.engine.engine import Engine
-    from langgraph_degrade.engine.plan import Outcome
+    from langgraph_degrade.engine.plan import Outcome, Plan
     from langgraph_degrade.engine.scope import Scope
 
 
@@ -129,20 +131,22 @@ class DegradingRunnable(Runnable[Any, Any]):
 
     def _ask(self, asked: Any, config: RunnableConfig, **kwargs: Any) -> Any:
         plan, engine = self._members.plan(is_async=False, is_streamed=False), self._members.engine
-        with a_request(engine) as scope, _inside(scope):
-            return value_or_raise(engine.run(plan, Call((asked, config), kwargs, nameless), scope), plan.target)
+        with a_request(engine) as scope, _inside(scope), _watched(asked, is_async=False) as audience:
+            return _value(engine.run(plan, Call((asked, config, audience), kwargs, nameless), scope), plan, audience)
 
     async def _aask(self, asked: Any, config: RunnableConfig, **kwargs: Any) -> Any:
         plan, engine = self._members.plan(is_async=True, is_streamed=False), self._members.engine
-        with a_request(engine) as scope, _inside(scope):
-            return value_or_raise(await engine.arun(plan, Call((asked, config), kwargs, nameless), scope), plan.target)
+        with a_request(engine) as scope, _inside(scope), _watched(asked, is_async=True) as audience:
+            call = Call((asked, config, audience), kwargs, nameless)
+            return _value(await engine.arun(plan, call, scope), plan, audience)
 
     def _tell(self, inputs: Iterator[Any], config: RunnableConfig, **kwargs: Any) -> Iterator[Any]:
         plan, engine = self._members.plan(is_async=False, is_streamed=True), self._members.engine
-        with a_request(engine) as scope:
+        asked = next(inputs)
+        with a_request(engine) as scope, _watched(asked, is_async=False) as audience:
             with _inside(scope):
-                outcome = engine.run(plan, Call((next(inputs), config), kwargs, nameless), scope)
-            telling = self._telling(outcome, scope)
+                outcome = engine.run(plan, Call((asked, config, audience), kwargs, nameless), scope)
+            telling = self._telling(_value(outcome, plan, audience), scope)
             try:
                 while (chunk := complete(telling.next())) is not END:
                     yield chunk
@@ -151,20 +155,19 @@ class DegradingRunnable(Runnable[Any, Any]):
 
     async def _atell(self, inputs: AsyncIterator[Any], config: RunnableConfig, **kwargs: Any) -> AsyncIterator[Any]:
         plan, engine = self._members.plan(is_async=True, is_streamed=True), self._members.engine
-        with a_request(engine) as scope:
-            asked = await anext(inputs)
+        asked = await anext(inputs)
+        with a_request(engine) as scope, _watched(asked, is_async=True) as audience:
             with _inside(scope):
-                outcome = await engine.arun(plan, Call((asked, config), kwargs, nameless), scope)
-            telling = self._telling(outcome, scope)
+                outcome = await engine.arun(plan, Call((asked, config, audience), kwargs, nameless), scope)
+            telling = self._telling(_value(outcome, plan, audience), scope)
             try:
                 while (chunk := await telling.next()) is not END:
                     yield chunk
             finally:
                 await telling.close()
 
-    def _telling(self, outcome: Outcome, scope: Scope) -> _Telling:
+    def _telling(self, opened: Opened, scope: Scope) -> _Telling:
         main = self._members.first.target
-        opened: Opened = value_or_raise(outcome, main)
         if opened.rest is None:
             return _Telling(opened, None)
         at = opened.member
@@ -177,12 +180,15 @@ class _Telling:
 
     def __init__(self, opened: Opened, rest: Rest | None) -> None:
         self._said = opened.said
+        self._stage = opened.stage
         self._ready = opened.held
         self._held: list[Any] = []
         self._rest = rest
 
     async def next(self) -> Any:
         """The next chunk to show, or `END`."""
+        if self._rest is None:
+            await self._stage.accept()
         while not self._ready and self._rest is not None:
             await self._pull(self._rest)
         return self._ready.popleft() if self._ready else END
@@ -201,6 +207,7 @@ class _Telling:
             if failure is not None:
                 raise rest.cut(failure)
             rest.done()
+            await self._stage.accept()
         else:
             self._held.append(chunk)
         if chunk is END or self._said.may_show(chunk):
@@ -216,6 +223,25 @@ def degrading(engine: Engine, runnables: Sequence[RunnableLike[Any, Any]], name:
     called = name or ready[0].get_name()
     twin = "" if name else engine.scopes.new_id()
     return DegradingRunnable(Members(engine, ready, targets(engine, called, len(ready), twin=twin)), called)
+
+
+@contextmanager
+def _watched(asked: Any, *, is_async: bool) -> Generator[Audience]:
+    """Those who watch the models inside; when it is over, nobody is heard any more."""
+    audience = Audience(asked, is_async=is_async)
+    try:
+        yield audience
+    finally:
+        audience.leave()
+
+
+def _value(outcome: Outcome, plan: Plan, audience: Audience) -> Any:
+    failure = outcome.failure
+    if not outcome.has_value and failure is not None and audience.has_seen:
+        reason = failure.reason or failure.kind
+        cause = outcome.causes[-1] if outcome.causes else None
+        raise IncompleteStream(f"{plan.target.name}: {reason} after a part of it was shown") from cause
+    return value_or_raise(outcome, plan.target)
 
 
 @contextmanager

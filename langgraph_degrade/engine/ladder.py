@@ -113,6 +113,8 @@ class _Descent:
 
     def _next(self, left: list[Step]) -> Step | None:
         choose = self._plan.choose
+        if self._is_shown:
+            return None
         if choose is not None:
             return choose(left, self._failure, self._call, self._notes)
         return left.pop(0) if left else None
@@ -122,7 +124,7 @@ class _Descent:
 
         It stands in for the retries of the model's own SDK, which are off.
         """
-        wait = None if self._has_waited else self._patience()
+        wait = None if self._has_waited or self._is_shown else self._patience()
         if wait is None or not self._scope.take_retry(self._target.stage):
             return None
         self._has_waited = True
@@ -281,10 +283,14 @@ class _Descent:
     def _give_up(self) -> Outcome:
         """Nothing is left and nobody answers for it: the caller gets the error."""
         status = self._lost
-        self._record(None, "failed")
+        self._record(None, "cut" if self._is_shown else "failed")
         if self._target.policy.effect == "write" and status == "unknown":
             self._leave(status)
         return self._outcome(status)
+
+    @property
+    def _is_shown(self) -> bool:
+        return self._plan.is_shown is not None and self._plan.is_shown(self._call)
 
     @property
     def _lost(self) -> Status:

@@ -97,6 +97,8 @@ class Plan:
     """A business "no" is the outcome, not a failure to be degraded; nodes have no such thing to say."""
     repeats: bool = True
     """May be tried again; not so where what it gave was shown as it came (a streamed answer)."""
+    is_shown: Callable[[Call], bool] | None = None
+    """A part of an answer was shown to somebody, though the call has failed: then nobody else is asked (spec M5)."""
     leaves_items: bool = True
     """What it fails to do is something the user asked for: noted as unfinished."""
     answers: bool = True

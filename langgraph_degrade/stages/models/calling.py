@@ -61,6 +61,8 @@ class TierCalls:
 
     async def ask(self, request: Request, manner: Manner, *, ports: Ports, is_async: bool) -> Reply:
         """Ask for the whole message at once."""
+        if getattr(self._model, "streaming", False):  # LangChain would add its chunks up, half a call to a whole one
+            return await self._stream(request, manner, ports=ports, is_async=is_async, is_held=True)
         prompt = self._prompt(request, manner)
         if isinstance(prompt, Reply):
             return prompt
@@ -77,6 +79,11 @@ class TierCalls:
 
     async def listen(self, request: Request, manner: Manner, *, ports: Ports, is_async: bool) -> Reply:
         """Open a stream: free text begins at once, everything else is held back until it is whole."""
+        return await self._stream(request, manner, ports=ports, is_async=is_async)
+
+    async def _stream(
+        self, request: Request, manner: Manner, *, ports: Ports, is_async: bool, is_held: bool = False
+    ) -> Reply:
         prompt = self._prompt(request, manner)
         if isinstance(prompt, Reply):
             return prompt
@@ -88,7 +95,7 @@ class TierCalls:
         try:
             while (chunk := await chunks.next(has_begun=got is not None)) is not END:
                 got = chunk if got is None else got + chunk
-                if got is not None and not prompt.is_held and _may_begin(got, request):
+                if got is not None and not (is_held or prompt.is_held) and _may_begin(got, request):
                     return Reply(request, got, rest=chunks)
         except ValidationError as error:
             await chunks.close()

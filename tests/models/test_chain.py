@@ -188,7 +188,7 @@ def test_a_tier_that_cannot_decide_is_skipped_with_a_reason(both: Both, clock: F
 @pytest.mark.row("A1")
 def test_what_a_wording_tier_makes_up_is_never_shown(both: Both, clock: FakeClock) -> None:
     degrader = Degrader(clock=clock)
-    minimal = speaker("Your order was refunded.")
+    minimal = speaker("Your order is packed, and it was refunded.")
     tiers = [Tier("main", speaker(calls_it(), ConnectionResetError())), Tier("minimal", minimal, use="wording")]
     agent = create_agent(speaker("never asked"), [get_order], middleware=[degrader.middleware(tiers)])
     out = both.call(agent, "invoke", QUESTION)

@@ -13,7 +13,7 @@ from langgraph_degrade.stages.closing import facts
 from langgraph_degrade.stages.models.numbered import menu, read_reply, reply_format
 from langgraph_degrade.stages.models.rendering import is_plain, render, replace_system
 from langgraph_degrade.stages.models.request import Reply
-from langgraph_degrade.stages.models.wording import made_up, shown, worded
+from langgraph_degrade.stages.models.wording import made_up, shown, ungrounded, worded
 from langgraph_degrade.stages.selecting import faults, told
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Prompt:
         if not self.request.must_hold:
             return None
         if not got.tool_calls:
-            return made_up(str(got.text), self.request)
+            return ungrounded(str(got.text), self.request)
         return REPEATED if any(self.request.has_called(call["name"], call["args"]) for call in got.tool_calls) else None
 
 
@@ -80,8 +80,8 @@ def unfit(tier: Tier, request: Request) -> Failure | None:
     kind: Kind = "incompatible"
     if tier.use == "wording" and (request.must_call or (request.tools and not request.must_hold)):
         reason = "words only, and there is something to decide"
-    elif tier.use == "wording" and request.has_gaps:
-        reason = "words only, and something was not found out or is old"
+    elif tier.use == "wording" and request.record is None:
+        reason = "words only, and there is more to tell than one live record"
     elif not request.fits(tier.most_tokens):
         kind, reason = "context_overflow", f"too long for a window of {tier.most_tokens} tokens"
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -78,10 +78,21 @@ class Request:
         return any(isinstance(message, ToolMessage) for message in current_turn(self.messages))
 
     @property
-    def has_gaps(self) -> bool:
-        """Some tool of this turn gave no good, live value: an answer must say so, and a model of few words would not."""
+    def record(self) -> Mapping[str, Any] | None:
+        """What the tools of this turn found, where it is one flat record, live and whole; {} where none was asked.
+
+        Only that is left to a model that words and decides nothing: of two records it would mix up the fields, and of
+        what is old, missing or refused it would say nothing.
+        """
         results = [ToolResult.of(m) for m in current_turn(self.messages) if isinstance(m, ToolMessage)]
-        return any(result is None or result.status != "ok" for result in results)
+        if not results:
+            return {}
+        found = results[0]
+        if len(results) > 1 or found is None or found.status != "ok":
+            return None
+        record: Any = found.data if isinstance(found.data, Mapping) else {"": found.data}
+        is_flat = not any(isinstance(value, Mapping | list | tuple) for value in record.values())
+        return {str(key): value for key, value in record.items()} if is_flat else None
 
     def has_called(self, name: str, args: Any) -> bool:
         """Whether this very call was made in this turn already."""

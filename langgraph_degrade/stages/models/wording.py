@@ -12,12 +12,13 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langgraph_degrade.failures import Failure
 from langgraph_degrade.stages.closing import facts
 from langgraph_degrade.stages.messages import current_turn
-from langgraph_degrade.stages.models.grounding import adds, stray
+from langgraph_degrade.stages.models.grounding import adds, foreign_number, stray
 from langgraph_degrade.texts import one_line, template_of, text
 
 if TYPE_CHECKING:
     from langgraph_degrade.stages.models.request import Request
 
+TOO_MUCH = Failure("schema", reason="wording: more than one live record, which nobody can check a sentence against")
 SAYS_NOTHING = Failure("empty", reason="wording: none of the facts")
 NO_TIER = "none"
 """`response_metadata["tier"]` of what no model chose or said."""
@@ -43,12 +44,29 @@ def shown(message: AIMessage, request: Request) -> AIMessage:
 
 
 def made_up(sentence: str, request: Request) -> Failure | None:
-    """Why a weak tier's sentence can't be shown: it says what neither the facts nor the question say, or no fact."""
-    known = _facts(request)
-    found = stray(sentence, known, request.question)
+    """Why the sentence of a tier that only words can't be shown: it says what the facts don't, or none of them."""
+    record = request.record
+    if record is None:
+        return TOO_MUCH
+    found = stray(sentence, record)
     if found is not None:
-        return Failure("schema", reason=f"wording: {one_line(found, 40)!r} is not among the facts")
+        return _not_a_fact(found)
+    values = "\n".join(map(str, record.values()))
+    return None if not record or adds(sentence, values, request.question) else SAYS_NOTHING
+
+
+def ungrounded(sentence: str, request: Request) -> Failure | None:
+    """Why a weak tier's answer can't be shown after its tools answered: a number of its own, or nothing of theirs."""
+    known = _facts(request)
+    said = [str(m.text) for m in request.messages if isinstance(m, HumanMessage)]
+    found = foreign_number(sentence, known, *said)
+    if found is not None:
+        return _not_a_fact(found)
     return None if not known or adds(sentence, known, request.question) else SAYS_NOTHING
+
+
+def _not_a_fact(found: str) -> Failure:
+    return Failure("schema", reason=f"wording: {one_line(found, 40)!r} is not among the facts")
 
 
 def _facts(request: Request) -> str:

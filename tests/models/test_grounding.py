@@ -46,6 +46,8 @@ def test_what_the_record_says_may_be_said(sentence: str) -> None:
         ("SO-1001 ships in two days.", "ships"),
         ("It isn't packed.", "isn't"),
         ("Yes.", "yes"),
+        ("The answer is 2.", "2"),
+        ("It is 1,299.", "1,299"),
     ],
 )
 def test_what_it_does_not_say_is_found(sentence: str, made_up: str) -> None:

@@ -83,16 +83,17 @@ def foreign_number(sentence: str, *known: str) -> str | None:
 
 
 def _misplaced(said: str, record: Record) -> list[str]:
-    """Numbers in one clause with the name of a field that is not theirs."""
-    fields = [
-        (set(_words(_plain(key))), {_number(n) for n in _NUMBER.findall(_plain(_told(v)))}) for key, v in record.items()
-    ]
+    """Numbers beside the name of a field that is not theirs, or bare where several fields have one: "it is 4" of what?"""
+    fields = [(set(_words(_plain(key))), _plain(_told(value))) for key, value in record.items()]
+    numeric = [(names, values) for names, text in fields if (values := {*map(_number, _NUMBER.findall(text))})]
     found: list[str] = []
     for clause in _CLAUSE.split(said):
         words = set(_words(clause))
-        named = [values for names, values in fields if values and names & words]
-        own: set[str] = set().union(*named)
-        found += [number for number in _NUMBER.findall(clause) if named and _number(number) not in own]
+        named = [values for names, values in numeric if names & words]
+        whole = [text for _, text in fields if _WORD.search(text) and text in clause]  # SO-1001 says itself what it is
+        own = {number for text in whole for number in map(_number, _NUMBER.findall(text))}.union(*named)
+        is_bare = not named and len(numeric) > 1
+        found += [n for n in _NUMBER.findall(clause) if (named or is_bare) and _number(n) not in own]
     return found
 
 

@@ -56,6 +56,7 @@ class Degrader:
         clock: Clock | None = None,
         rng: random.Random | None = None,
         listeners: Iterable[Callable[[Event], None]] = (),
+        leases: Leases | None = None,
     ) -> None:
         """Make one.
 
@@ -65,6 +66,8 @@ class Degrader:
             clock: where time comes from.
             rng: where chance comes from (pauses, ids).
             listeners: called with every event; their errors are logged and go no further.
+            leases: where processes agree on who probes what (`store.leases_redis.RedisLeases(client)` for many
+                machines); by default the store's file, where it is one.
         """
         _check_arguments(policy, store)
         self.policy = policy or Policy()
@@ -76,7 +79,7 @@ class Degrader:
             clock=clock or SystemClock(),
             rng=rng or random.Random(),  # noqa: S311 - jitter and ids, no secrets
             listeners=listeners,
-            leases=_leases(store),
+            leases=_leases(store) if leases is None else leases,
         )
 
     def register(self, *callables: Callable[..., Any], **named: Callable[..., Any]) -> None:

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from langgraph_degrade.engine.logs import frames
 from langgraph_degrade.engine.patrol import Patrol, Way
-from langgraph_degrade.engine.ports import AsyncPorts, SyncPorts, complete
+from langgraph_degrade.engine.ports import AsyncPorts, complete
+from langgraph_degrade.engine.probe_loops import ProbePorts
 from langgraph_degrade.engine.waiting import Waiter, arrival, settle
 from langgraph_degrade.engine.workers import Job, Workers
 
 if TYPE_CHECKING:
     from langgraph_degrade.engine.clock import Clock
-    from langgraph_degrade.engine.watch import Watch
 
 log = logging.getLogger("langgraph_degrade")
 
@@ -34,10 +34,6 @@ class Run(Way, Protocol):
     """A patrol under way. It begins with the first `wake`."""
 
     patrol: Patrol
-
-    def check(self, watch: Watch) -> None:
-        """Raise `TypeError` for a probe that can't be called from here."""
-        ...
 
     def is_alive(self) -> bool: ...
     def wake(self) -> None:
@@ -53,7 +49,7 @@ class ThreadRun:
 
     def __init__(self, patrol: Patrol, clock: Clock, workers: Workers) -> None:
         self.patrol = patrol
-        self.ports = SyncPorts(clock, workers)
+        self.ports = ProbePorts(clock, workers)
         self.is_over = False
         self._clock = clock
         self._workers = workers
@@ -62,10 +58,6 @@ class ThreadRun:
         self._thread = threading.Thread(
             target=Context().run, args=(self._keep_time,), name="degrade-probes", daemon=True
         )
-
-    def check(self, watch: Watch) -> None:
-        if watch.is_async:
-            raise TypeError(f"{watch.name}: its probe is async, so start it with `async with`, or give it a sync one")
 
     def is_alive(self) -> bool:
         return not self.is_over
@@ -83,6 +75,7 @@ class ThreadRun:
 
     def stop(self) -> None:
         self.is_over = True
+        self.ports.close()
         self._bell.release()
         if self._thread.ident is not None and self._thread is not threading.current_thread():
             self._thread.join(STOPPING)
@@ -104,9 +97,6 @@ class LoopRun:
         self._loop = asyncio.get_running_loop()
         self._tasks = set[asyncio.Task[None]]()
         self._waiter: Waiter | None = None
-
-    def check(self, watch: Watch) -> None:
-        """Every probe can be called from here."""
 
     def is_alive(self) -> bool:
         return not (self.is_over or self._loop.is_closed())

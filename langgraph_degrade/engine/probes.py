@@ -72,7 +72,8 @@ class Probes:
             target: refuses traffic while its probes say so.
             probe: makes one small request of the target, past every guard: the bare tool, the bare model. What it raises
                 and returns is classified; returning `False` is failing, None is fine, and so is an answer of a model
-                that ends at the one token that was asked for. A sync one needs a timeout of its own: where it hangs, it
+                that ends at the one token that was asked for. An async one that a thread makes runs in an event
+                loop of its own, the same one every time. A sync one needs a timeout of its own: where it hangs, it
                 counts as failing at every further look, and none is made beside it; after 10 intervals it is not
                 believed any more.
             every: seconds between two probes (spec M3); a tenth of it in doubt.
@@ -91,7 +92,6 @@ class Probes:
                 return
             run = self._living()
             if run is not None:
-                run.check(watch)
                 _send(run, watch)
             self._declared.append(watch)
 
@@ -120,8 +120,6 @@ class Probes:
             self._take_stock()
             # Not from our own chance: two processes with one seed must never hold each other's leases.
             run = make(Patrol(self._clock, self._random, self._leases, owner=uuid4().hex))
-            for watch in self._declared:
-                run.check(watch)
             for watch in self._declared:
                 _send(run, watch)
             self._run = run

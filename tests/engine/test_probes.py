@@ -385,11 +385,85 @@ def test_what_a_probe_must_not_raise_ends_neither_thread_nor_traffic(workers: Wo
             assert watched.health.is_well
 
 
-def test_a_thread_refuses_an_async_probe_at_the_start(workers: Workers):
-    async def probe() -> None: ...
+class AskedAsync(Asked):
+    """The same, async, and in which loops it was."""
 
-    with pytest.raises(TypeError, match=r"model:main.*async with"), running(workers, (target(), probe)):
-        pass
+    loops: set[asyncio.AbstractEventLoop]
+
+    async def __call__(self) -> Any:
+        self.loops = {*getattr(self, "loops", ()), asyncio.get_running_loop()}
+        self._asked.release()
+        done = self._does()
+        return await done if asyncio.iscoroutine(done) else done
+
+
+def test_a_thread_makes_async_probes_each_in_a_loop_of_its_own_that_stays(workers: Workers):
+    before = set(threading.enumerate())
+    first, second = AskedAsync(), AskedAsync()
+    with running(workers, (target(), first), (target("model:backup"), second)):
+        first.wait(3)
+        second.wait(3)
+    assert len(first.loops) == len(second.loops) == 1
+    assert first.loops != second.loops
+    for thread in new_threads(before):
+        thread.join(PATIENTLY)
+    assert new_threads(before) == []
+    assert all(loop.is_closed() for loop in first.loops | second.loops)
+
+
+def test_an_async_probe_that_fails_moves_traffic_away_from_a_thread_too(workers: Workers):
+    async def down() -> None:
+        raise ConnectionRefusedError
+
+    watched, probe = target(), AskedAsync(down)
+    with running(workers, (watched, probe)):
+        probe.wait(10)
+        assert not admits(watched, SystemClock().monotonic())
+
+
+def test_an_async_probe_that_hangs_is_cancelled_and_asked_again(workers: Workers):
+    cancelled = threading.Semaphore(0)
+
+    async def hang() -> None:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            cancelled.release()
+            raise
+
+    watched, probe = target(), AskedAsync(hang)
+    with running(workers, (watched, probe), slow=0.02):
+        for _ in range(10):
+            assert cancelled.acquire(timeout=PATIENTLY)
+        assert watched.health is not None
+        assert not watched.health.is_well
+
+
+def test_an_async_probe_that_blocks_holds_up_no_other(workers: Workers):
+    release = threading.Event()
+
+    async def block() -> None:
+        release.wait(PATIENTLY)
+
+    blocking, other = AskedAsync(block), AskedAsync()
+    fine = target("model:backup")
+    with running(workers, (target(), blocking), (fine, other), slow=0.02):
+        blocking.wait(1)
+        other.wait(10)
+        assert admits(fine, SystemClock().monotonic())
+        release.set()
+
+
+def test_a_client_of_another_event_loop_says_nothing_about_its_target(workers: Workers, caplog: Any):
+    async def foreign() -> None:
+        raise RuntimeError("<asyncio.locks.Event> is bound to a different event loop")
+
+    watched, probe = target(), AskedAsync(foreign)
+    with running(workers, (watched, probe)):
+        probe.wait(5)
+        assert watched.health is not None
+        assert watched.health.is_well
+    assert "does not probe: NotAProbe" in caplog.text
 
 
 def test_a_target_that_joins_while_they_run_is_probed_too_and_only_once(workers: Workers):

@@ -41,7 +41,8 @@ class Tier:
     template replaces the system part; the dialogue stays, at its `messages` placeholder where it has one. `tools` and
     `facts` are filled in where it names them."""
     use: Literal["all", "wording"] = "all"
-    """`wording`: puts what the tools found into a sentence; decides nothing and calls nothing."""
+    """`wording`: puts what the tools found into a sentence; decides nothing and calls nothing. Asked only where that is one
+    flat, live record; a sentence that says anything else is not shown (`grounding`)."""
     settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Keyword arguments of every call: `reasoning_effort`, `temperature`, a thinking budget, `extra_body`."""
     window: int | None = None

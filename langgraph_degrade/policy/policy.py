@@ -96,7 +96,8 @@ def _known_texts(wording: Mapping[Language, Mapping[str, str]]) -> Mapping[Langu
     for language, templates in wording.items():
         for key, template in templates.items():
             if key not in texts.KEYS:
-                raise wrong(f"no sentence is called {key!r}", guess(key, texts.KEYS), at=(language, key))
+                near = [known for known in texts.KEYS if known.partition(".")[0] == key.partition(".")[0]]
+                raise wrong(f"no sentence is called {key!r}", guess(key, near or texts.KEYS), at=(language, key))
             if unknown := sorted(texts.unknown_fields(key, template)):
                 example = texts.TEXTS[key][language]
                 raise wrong(f"{{{unknown[0]}}} is never filled in", f"compare {example!r}", at=(language, key))

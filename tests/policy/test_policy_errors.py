@@ -229,6 +229,9 @@ def test_own_wording_is_held_against_the_sentences_there_are():
     [(place, _, fix)] = problems({"texts": {"en": {"tool.unavailible": "Down."}}})
     assert (place, fix) == ('texts.en."tool.unavailible"', "did you mean 'tool.unavailable'?")
     assert Policy.model_validate({"texts": {"en": {"ask.open": "Tell me more.", "render.image": "(picture)"}}})
+    [(_, _, fix)] = problems({"texts": {"en": {"ask.whatever_comes_to_mind": "?"}}})
+    assert fix.startswith("write one of ask.choices, ask.more_choices, ask.name.address")
+    assert "tool." not in fix
     [(place, what, fix)] = problems({"texts": {"zh": {"tool.stale": "{when}前的数据"}}})
     assert (place, what) == ('texts.zh."tool.stale"', "{when} is never filled in")
     assert "{age}" in fix

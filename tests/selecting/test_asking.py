@@ -140,6 +140,12 @@ def test_not_everything_is_asked_for_at_once() -> None:
     assert len(question.splitlines()) == 7
 
 
+def test_a_policy_overrides_what_a_thing_is_called() -> None:
+    own = {"en": {"ask.name.order_id": "your booking code"}}
+    question = question_for("f", ["order_id"], [tool("f", {"order_id": {"type": "string"}}, "order_id")], "en", own)
+    assert question.endswith("than guess: your booking code.")
+
+
 def test_a_policy_overrides_the_question() -> None:
     wording = {"zh": {"ask.one": "亲，请问{what}是？"}}
     assert question_for("get_order", [], TOOLS, "zh", wording) == "亲，请问订单号是？"

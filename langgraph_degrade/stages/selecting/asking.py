@@ -8,8 +8,7 @@ from typing import Any, Final
 
 from langgraph_degrade.stages.selecting.checking import CallFault
 from langgraph_degrade.stages.selecting.offers import Offer, Parameter, Tools, at, offers
-from langgraph_degrade.stages.selecting.words import NAMES
-from langgraph_degrade.texts import Language, Overrides, detect, text
+from langgraph_degrade.texts import KEYS, Language, Overrides, detect, text
 
 MOST_CHOICES: Final = 6
 """Choices offered to a customer."""
@@ -81,7 +80,7 @@ def _question(things: Sequence[str], language: Language, overrides: Overrides | 
 
 
 def _thing(parameter: Parameter, language: Language, overrides: Overrides | None) -> str:
-    label = _label(parameter, language)
+    label = _label(parameter, language, overrides)
     choices = _choices(parameter, language, overrides)
     if not choices:
         return label
@@ -89,14 +88,14 @@ def _thing(parameter: Parameter, language: Language, overrides: Overrides | None
     return text(key, language, overrides, what=label, choices=choices[:MOST_CHOICES])
 
 
-def _label(parameter: Parameter, language: Language) -> str:
+def _label(parameter: Parameter, language: Language, overrides: Overrides | None) -> str:
     """What to call the argument: the schema's words if a customer can read them, else the nearest plain name."""
     said = [told for told in (_plain(parameter.description), _plain(parameter.title)) if told]
     own = [told for told in said if detect(told) == language and told.casefold() != _spelt(parameter.name)]
     if own:
         return own[0]
-    if common := NAMES.get(_spelt(parameter.name).replace(" ", "_")):
-        return common[language]
+    if (common := f"ask.name.{_spelt(parameter.name).replace(' ', '_')}") in KEYS:
+        return text(common, language, overrides)
     return next(iter(said if language == "zh" else ()), _spelt(parameter.name))  # names are English, or nearly so
 
 

@@ -65,3 +65,12 @@ def test_the_policy_shown_is_a_policy() -> None:
     [shown] = blocks("yaml")
     policy = Policy.model_validate(yaml.safe_load(shown))
     assert policy.target("tool:create_ticket").intent == ("order_id", "issue_type")
+
+
+def test_the_chinese_readme_shows_the_same_code_and_the_same_figures() -> None:
+    english, chinese = (path.read_text(encoding="utf-8") for path in (README, README.with_name("README.zh-CN.md")))
+    shown = [re.findall(r"```\w+\n.*?```", text, re.DOTALL) for text in (english, chinese)]
+    assert shown[0] == shown[1]
+    figures = [re.findall(r"^\|.*?((?: \d+ \|){6})$", text, re.MULTILINE) for text in (english, chinese)]
+    assert len(figures[0]) == 3
+    assert figures[0] == figures[1]

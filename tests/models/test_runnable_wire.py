@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from langchain.agents import create_agent
-from langchain_core.callbacks import UsageMetadataCallbackHandler
+from langchain_core.callbacks import BaseCallbackHandler, UsageMetadataCallbackHandler
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, ToolMessage
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate
@@ -18,7 +18,9 @@ from langgraph.graph import START, MessagesState, StateGraph
 from pydantic import BaseModel
 
 from langgraph_degrade import Degrader, IncompleteStream, Tier
+from langgraph_degrade.adapters.audience import Audience
 from langgraph_degrade.testing import FakeClock
+from tests.conftest import Both
 from tests.models.test_chain import get_order
 from tests.models.test_chain_faults import HALF_A_CALL, HEL, ROLE, Seen, _chunk
 from tests.models.wire import Lines, Wire, completion, error, saying
@@ -250,6 +252,35 @@ def test_a_stream_that_states_facts_is_shown_whole_or_not_at_all(
 
     got = asyncio.run(listen()) if is_async else list(chain.stream(make()))
     assert [chunk.text for chunk in got if chunk.text] == HALVES
+
+
+class Listening(BaseCallbackHandler):
+    """Hears that runs begin."""
+
+    def __init__(self) -> None:
+        self.heard: list[Any] = []
+
+    def on_chain_start(self, *_: Any, **told: Any) -> None:
+        self.heard.append(told["name"])
+
+
+@pytest.mark.row("M5")
+def test_who_was_given_up_is_heard_no_more_and_who_was_heard_is_not_followed(both: Both) -> None:
+    listening, audience = Listening(), Audience("hi", is_async=both.colour == "async")
+
+    async def follow() -> None:
+        late, second = audience.turn(), audience.turn()
+        await late.hear(listening, "on_chain_start", ({}, {}), {"name": "late"})
+        await late.accept()
+        await second.hear(listening, "on_chain_start", ({}, {}), {"name": "second"})
+        assert listening.heard == []
+        await second.show()
+        with pytest.raises(IncompleteStream):
+            audience.turn()
+        await second.hear(listening, "on_chain_start", ({}, {}), {"name": "too late"})
+
+    both.run(follow())
+    assert listening.heard == ["second"]
 
 
 @pytest.mark.row("M5")

@@ -89,6 +89,9 @@ class Lines:
 class Wire:
     """One test's tiers, a server behind each, and what was recorded."""
 
+    idle = 10.0
+    """Seconds a stream may be silent; a busy machine needs them."""
+
     def __init__(self, lines: Lines, *names: str, policy: Any = None) -> None:
         self.names = names
         self._lines = lines

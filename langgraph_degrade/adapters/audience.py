@@ -14,13 +14,13 @@ from typing import Any
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.callbacks.manager import ahandle_event, handle_event
-from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage
 
 from langgraph_degrade.adapters.curtain import TAP, curtain
 from langgraph_degrade.adapters.hearing import heard
 from langgraph_degrade.adapters.said import Said
 from langgraph_degrade.errors import IncompleteStream
-from langgraph_degrade.stages.messages import current_turn
+from langgraph_degrade.stages.messages import turn_results
 from langgraph_degrade.stages.models.calling import END
 
 SILENT = frozenset({"nostream", "langsmith:nostream"})
@@ -206,4 +206,4 @@ def states_facts(asked: Any) -> bool:
     messages = to_messages() if callable(to_messages) else asked
     if not isinstance(messages, list | tuple) or not all(isinstance(one, BaseMessage) for one in messages):
         return False
-    return any(isinstance(message, ToolMessage) for message in current_turn(messages))
+    return bool(turn_results(messages))

@@ -10,10 +10,10 @@ from langgraph_degrade.engine.abilities import AbilityTarget
 from langgraph_degrade.engine.plan import Plan
 from langgraph_degrade.engine.ports import complete
 from langgraph_degrade.policy import BreakerRule, QueryTimeouts
-from langgraph_degrade.stages.models.calling import TierCalls
+from langgraph_degrade.stages.models.calling import TierCalls, awaits
 from langgraph_degrade.stages.models.choosing import asked, by_keywords
 from langgraph_degrade.stages.models.dispatch import Dispatch, TierStep
-from langgraph_degrade.stages.models.request import awaits, read
+from langgraph_degrade.stages.models.request import read
 from langgraph_degrade.stages.models.tier import Tier, check_tiers
 
 if TYPE_CHECKING:

@@ -56,11 +56,6 @@ class Ear(BaseCallbackHandler):
         self._calls.pop(run_id, None)
 
 
-def streams(model: Any) -> bool:
-    """It is set to stream, whoever asks for the whole."""
-    return getattr(model, "streaming", False) is True
-
-
 def heard(config: Mapping[str, Any]) -> Mapping[str, Any]:
     """The config, with an ear."""
     callbacks: Any = config.get("callbacks")

@@ -14,12 +14,11 @@ from langchain_core.runnables import Runnable, RunnableSequence
 from langchain_core.runnables.base import RunnableBindingBase
 
 from langgraph_degrade.adapters.chain import model_target
-from langgraph_degrade.adapters.hearing import streams
 from langgraph_degrade.adapters.quiet import models_in, quiet
 from langgraph_degrade.adapters.said import Said, judged
 from langgraph_degrade.engine.plan import Plan, Step
 from langgraph_degrade.engine.ports import complete
-from langgraph_degrade.stages.models.calling import END, Chunks, Idle
+from langgraph_degrade.stages.models.calling import END, Chunks, Idle, awaits, streams
 from langgraph_degrade.stages.tools.reading import Reading
 
 if TYPE_CHECKING:
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from langgraph_degrade.engine.engine import Engine
     from langgraph_degrade.engine.plan import Call
     from langgraph_degrade.engine.target import Target
-    from langgraph_degrade.engine.verdict import Verdict
 
 KIND = "runnable:"
 NO_HASTE = Idle(float("inf"), float("inf"))
@@ -144,7 +142,7 @@ class Members:
             is_async=is_async,
             steps=[Step("model", one.source, one.target, way(one), is_async) for one in others],
             reader=_read_opened if is_streamed else _read,
-            awaits=_awaits if is_streamed else None,
+            awaits=awaits if is_streamed else None,
             is_cacheable=False,
             heeds_no=False,
             repeats=False,  # what a member does may be more than asking
@@ -179,13 +177,6 @@ async def _accepted(stage: Stage, value: Any) -> None:
 def _is_shown(call: Call) -> bool:
     audience: Audience = call.args[2]
     return audience.has_seen
-
-
-def _awaits(opened: Opened, verdict: Verdict) -> bool:
-    if opened.rest is None:
-        return False
-    opened.rest.verdict = verdict
-    return True
 
 
 def _speaks_at_once(runnable: Any) -> bool:

@@ -14,7 +14,7 @@ from langgraph.types import Command
 
 from langgraph_degrade.adapters.chain import model_target
 from langgraph_degrade.adapters.chat_model import TieredChatModel, nameless
-from langgraph_degrade.adapters.hearing import hearing, streams
+from langgraph_degrade.adapters.hearing import hearing
 from langgraph_degrade.adapters.known_models import KnownModels
 from langgraph_degrade.adapters.tool_calls import enter, keeps_context
 from langgraph_degrade.context import DegradeContext, Event
@@ -24,6 +24,7 @@ from langgraph_degrade.engine.plan import Call, Outcome, Plan, Step
 from langgraph_degrade.failures import Failure, classify
 from langgraph_degrade.stages.closing import closing
 from langgraph_degrade.stages.messages import is_whole, repair
+from langgraph_degrade.stages.models.calling import streams
 from langgraph_degrade.stages.models.request import is_plainly_good
 from langgraph_degrade.stages.tools.reading import Reading
 

@@ -16,9 +16,7 @@ from langgraph_degrade.engine.ports import CallTimedOut, SyncPorts
 from langgraph_degrade.engine.watch import NotAProbe
 
 if TYPE_CHECKING:
-    from langgraph_degrade.engine.bulkhead import Bulkhead
     from langgraph_degrade.engine.clock import Clock
-    from langgraph_degrade.engine.ports import Late
     from langgraph_degrade.engine.workers import Workers
 
 
@@ -31,32 +29,15 @@ class ProbePorts(SyncPorts):
         self._lock = threading.Lock()
         self._is_over = False
 
-    async def call(  # noqa: PLR0913
-        self,
-        fn: Callable[[], Any],
-        *,
-        is_async: bool,
-        timeout: float | None,  # noqa: ASYNC109
-        own_thread: bool,
-        on_late: Callable[[Late], None] | None = None,
-        blocked: Callable[[float], None] | None = None,
-        bulkhead: Bulkhead | None = None,
-    ) -> Any:
+    async def call(self, fn: Callable[[], Any], *, is_async: bool, **how: Any) -> Any:
         """See `Ports.call`."""
-        asked = self._ask(fn) if is_async else None
+        if not is_async:
+            return await super().call(fn, is_async=False, **how)
+        asked = self._ask(fn)
         try:
-            return await super().call(
-                fn if asked is None else asked.result,
-                is_async=False,
-                timeout=timeout,
-                own_thread=own_thread,
-                on_late=on_late,
-                blocked=blocked,
-                bulkhead=bulkhead,
-            )
+            return await super().call(asked.result, is_async=False, **how)
         except CallTimedOut:
-            if asked is not None:
-                asked.cancel()  # the worker that waits for it ends as well
+            asked.cancel()  # the worker that waits for it ends as well
             raise
 
     def close(self) -> None:

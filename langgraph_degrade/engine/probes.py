@@ -74,8 +74,8 @@ class Probes:
                 and returns is classified; returning `False` is failing, None is fine, and so is an answer of a model
                 that ends at the one token that was asked for. An async one that a thread makes runs in an event
                 loop of its own, the same one every time. A sync one needs a timeout of its own: where it hangs, it
-                counts as failing at every further look, and none is made beside it; after 10 intervals it is not
-                believed any more.
+                counts as failing at every further look; after 10 intervals another one is made beside it, and while
+                four hang the verdict lapses.
             every: seconds between two probes (spec M3); a tenth of it in doubt.
             switch_below: share of good ones below which traffic moves away.
             slow: seconds after which a probe is a bad one (spec M4), and given up; by default the target's basic timeout,

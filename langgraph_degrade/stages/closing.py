@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from langchain_core.messages import BaseMessage, ToolMessage
+from langchain_core.messages import BaseMessage
 
 from langgraph_degrade.context import DegradeContext
-from langgraph_degrade.stages.messages import current_turn
+from langgraph_degrade.stages.messages import turn_results
 from langgraph_degrade.stages.tools.result import ToolResult
 from langgraph_degrade.texts import Language, Overrides, text
 
@@ -28,8 +28,8 @@ def closing(
 
 def facts(messages: Sequence[BaseMessage], language: Language, overrides: Overrides) -> Iterator[str]:
     """What the tools of this turn found out, one line each, old values marked as old."""
-    for message in current_turn(messages):
-        result = ToolResult.of(message) if isinstance(message, ToolMessage) else None
+    for message in turn_results(messages):
+        result = ToolResult.of(message)
         if result is None or result.status not in ("ok", "stale", "partial") or result.data in (None, "", [], {}):
             continue
         line = f"- {message.name}: {_flat(result.data)}"[:LONGEST_FACT]

@@ -58,6 +58,11 @@ def current_turn(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
     return turn[::-1]
 
 
+def turn_results(messages: Sequence[BaseMessage]) -> list[ToolMessage]:
+    """What tools have answered in the current turn: an answer after them states facts."""
+    return [message for message in current_turn(messages) if isinstance(message, ToolMessage)]
+
+
 def repair(
     messages: Sequence[BaseMessage], language: Language = "en", overrides: Overrides | None = None
 ) -> list[BaseMessage]:

@@ -156,8 +156,10 @@ KEYS: frozenset[str] = frozenset(TEXTS)
 _FIELD = re.compile(r"\{(\w+)\}")
 _OPTIONAL = re.compile(r"\[([^\[\]]*\{\w+\}[^\[\]]*)\]")
 _QUOTES = str.maketrans({"“": "'", "”": "'", "「": "'", "」": "'"})
-_CJK = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
-_WORD = re.compile(r"[^\W\d_\u3400-\u9fff\uf900-\ufaff]+")
+CHINESE = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+"""Chinese characters, for the inside of a regular expression's brackets."""
+_CJK = re.compile(f"[{CHINESE}]")
+_WORD = re.compile(rf"[^\W\d_{CHINESE}]+")
 _CHINESE_FROM = 0.3
 
 
@@ -173,24 +175,26 @@ def text(key: str, lang: Language, overrides: Overrides | None = None, **fields:
         >>> text("tool.stale", "en", age=42)
         'Data from 42 s ago; the live query failed. It may be out of date: say so, and how old it is.'
     """
-    return filled(template_of(key, lang, overrides), lang, **fields)
+    said = {name: _said(name, value, lang) for name, value in fields.items()}
+    template = _template(key, lang, overrides)
+    template = _OPTIONAL.sub(lambda part: part[1] if all(map(said.get, _FIELD.findall(part[1]))) else "", template)
+    return _FIELD.sub(lambda field: said.get(field[1], ""), template)
 
 
-def template_of(key: str, lang: Language, overrides: Overrides | None = None) -> str:
-    """Return one sentence as it stands, fields and all.
+def verbatim(key: str, lang: Language, overrides: Overrides | None = None, **fields: str) -> str:
+    """Return one sentence around fields that stay as they are, lines, length and all: what a model is given to read.
+
+    Nothing in it is optional; whoever gives a field has made it harmless.
 
     Raises:
         KeyError: no such sentence.
     """
+    return _FIELD.sub(lambda field: fields.get(field[1], ""), _template(key, lang, overrides))
+
+
+def _template(key: str, lang: Language, overrides: Overrides | None) -> str:
     template = TEXTS[key][lang]
     return overrides.get(lang, {}).get(key, template) if overrides else template
-
-
-def filled(template: str, lang: Language, **fields: object) -> str:
-    """Fill in a sentence from wherever; the rules for its fields are those of `text`."""
-    said = {name: _said(name, value, lang) for name, value in fields.items()}
-    template = _OPTIONAL.sub(lambda part: part[1] if all(map(said.get, _FIELD.findall(part[1]))) else "", template)
-    return _FIELD.sub(lambda field: said.get(field[1], ""), template)
 
 
 def unknown_fields(key: str, template: str) -> set[str]:

@@ -34,10 +34,11 @@ from langgraph_degrade.store import SqliteStore
 from langgraph_degrade.store.leases import MemoryLeases, SqliteLeases
 from langgraph_degrade.testing import FakeClock, run_virtual
 from langgraph_degrade.testing.clock import TICK, job_of
+from tests.engine.acid import PATIENTLY
+from tests.engine.races import holders
 
 pytestmark = pytest.mark.row("M3")
 
-PATIENTLY = 20.0
 EVERY = 30.0
 Colour = Literal["sync", "async"]
 What = Literal["ok", "down", "hangs", "slow"]
@@ -679,18 +680,9 @@ def test_the_sqlite_file_lends_a_target_to_one_process_at_a_time(tmp_path: Path)
 
 @pytest.mark.row("S3")
 def test_of_twenty_that_ask_the_sqlite_file_at_once_one_gets_it(tmp_path: Path):
-    together, won = threading.Barrier(20), list[str]()
-
-    def ask(owner: str) -> None:
+    @contextmanager
+    def leases() -> Iterator[SqliteLeases]:
         with closing(SqliteStore(tmp_path / "a.db", patience=PATIENTLY)) as store:
-            leases = SqliteLeases(store)
-            together.wait(PATIENTLY)
-            if leases.try_hold("model:main", owner, 60.0, 1000.0):
-                won.append(owner)
+            yield SqliteLeases(store)
 
-    threads = [threading.Thread(target=ask, args=(str(number),)) for number in range(20)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(PATIENTLY)
-    assert len(won) == 1
+    assert len(holders(leases, 20)) == 1

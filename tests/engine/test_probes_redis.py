@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from functools import partial
 from random import Random
 
@@ -18,10 +18,10 @@ from langgraph_degrade.engine.target import Target
 from langgraph_degrade.engine.workers import Workers
 from langgraph_degrade.store.leases_redis import RedisLeases
 from langgraph_degrade.testing.clock import TICK
+from tests.engine.acid import PATIENTLY
+from tests.engine.races import holders
 
 pytestmark = pytest.mark.row("M3")
-
-PATIENTLY = 20.0
 
 
 @tool
@@ -60,20 +60,7 @@ def test_redis_lends_a_target_to_one_process_at_a_time(redis_url: str):
 
 @pytest.mark.row("S3")
 def test_of_twenty_that_ask_redis_at_once_one_gets_it(redis_url: str):
-    together, won = threading.Barrier(20), list[str]()
-
-    def ask(owner: str) -> None:
-        leases = redis_leases(redis_url)
-        together.wait(PATIENTLY)
-        if leases.try_hold("model:main", owner, 60.0, 0.0):
-            won.append(owner)
-
-    threads = [threading.Thread(target=ask, args=(str(number),)) for number in range(20)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(PATIENTLY)
-    assert len(won) == 1
+    assert len(holders(lambda: nullcontext(redis_leases(redis_url)), 20)) == 1
 
 
 @pytest.mark.row("S3")

@@ -61,7 +61,7 @@ class TierCalls:
 
     async def ask(self, request: Request, manner: Manner, *, ports: Ports, is_async: bool) -> Reply:
         """Ask for the whole message at once."""
-        if getattr(self._model, "streaming", False):  # LangChain would add its chunks up, half a call to a whole one
+        if streams(self._model):  # LangChain would add its chunks up, half a call to a whole one
             return await self._stream(request, manner, ports=ports, is_async=is_async, is_held=True)
         prompt = self._prompt(request, manner)
         if isinstance(prompt, Reply):
@@ -141,6 +141,11 @@ class TierCalls:
         except NotImplementedError:
             return None
         return dict(getattr(bound, "kwargs", {}))
+
+
+def streams(model: Any) -> bool:
+    """It is set to stream, whoever asks for the whole."""
+    return getattr(model, "streaming", False) is True
 
 
 def is_free(got: AIMessageChunk) -> bool:
@@ -223,3 +228,11 @@ class Chunks:
             await self._ports.call(close, is_async=self._is_async, timeout=None, own_thread=True)
         except (RuntimeError, ValueError):  # it is at work still, on a step that was given up
             return
+
+
+def awaits(begun: Any, verdict: Verdict) -> bool:
+    """See `Plan.awaits`: of a `Reply`, or whatever else has a `rest` of `Chunks`."""
+    if begun.rest is None:
+        return False
+    begun.rest.verdict = verdict
+    return True

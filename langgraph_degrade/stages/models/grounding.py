@@ -14,12 +14,14 @@ from collections.abc import Mapping
 from itertools import chain
 from typing import Any
 
+from langgraph_degrade.texts import CHINESE
+
 Record = Mapping[str, Any]
 """One flat record: fields and their values. Two records, or one inside another, can be confused by who words them."""
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-_WORD = re.compile(r"[^\W\d_\u3400-\u9fff\uf900-\ufaff]+(?:['’][^\W\d_]+)?")
-_CHINESE = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+_WORD = re.compile(rf"[^\W\d_{CHINESE}]+(?:['’][^\W\d_]+)?")
+_CHINESE = re.compile(f"[{CHINESE}]")
 _CLAUSE = re.compile(r"[;:!?。，；：！？\n]|[.,](?!\d)|\band\b")
 
 _COURTESIES = frozenset(
@@ -47,7 +49,7 @@ def stray(sentence: str, record: Record) -> str | None:
         ('refunded', '2', 'not')
     """
     said, known = _plain(sentence), _plain("\n".join(chain.from_iterable((key, _told(v)) for key, v in record.items())))
-    numbers = {_number(found) for found in _NUMBER.findall(known)}
+    numbers = _numbers(known)
     words = ({*_words(known)} | _COURTESIES) - _DENIALS
     characters = ({*_CHINESE.findall(known)} | _COURTESIES_ZH) - _DENIALS_ZH
     strays = (
@@ -78,20 +80,20 @@ def foreign_number(sentence: str, *known: str) -> str | None:
         >>> foreign_number("60 of P-109", "P-108: 60")
         '109'
     """
-    numbers = {_number(found) for text in known for found in _NUMBER.findall(_plain(text))}
+    numbers = _numbers(_plain("\n".join(known)))
     return next((found for found in _NUMBER.findall(_plain(sentence)) if _number(found) not in numbers), None)
 
 
 def _misplaced(said: str, record: Record) -> list[str]:
     """Numbers beside the name of a field that is not theirs, or bare where several fields have one: "it is 4" of what?"""
     fields = [(set(_words(_plain(key))), _plain(_told(value))) for key, value in record.items()]
-    numeric = [(names, values) for names, text in fields if (values := {*map(_number, _NUMBER.findall(text))})]
+    numeric = [(names, values) for names, text in fields if (values := _numbers(text))]
     found: list[str] = []
     for clause in _CLAUSE.split(said):
         words = set(_words(clause))
         named = [values for names, values in numeric if names & words]
         whole = [text for _, text in fields if _WORD.search(text) and text in clause]  # SO-1001 says itself what it is
-        own = {number for text in whole for number in map(_number, _NUMBER.findall(text))}.union(*named)
+        own = set[str]().union(*map(_numbers, whole), *named)
         is_bare = not named and len(numeric) > 1
         found += [n for n in _NUMBER.findall(clause) if (named or is_bare) and _number(n) not in own]
     return found
@@ -103,7 +105,7 @@ def _words(text: str) -> list[str]:
 
 def _parts(text: str) -> set[str]:
     text = _plain(text)
-    return {*map(_number, _NUMBER.findall(text)), *_words(text), *_CHINESE.findall(text)}
+    return {*_numbers(text), *_words(text), *_CHINESE.findall(text)}
 
 
 def _told(value: Any) -> str:
@@ -112,6 +114,10 @@ def _told(value: Any) -> str:
 
 def _plain(text: str) -> str:
     return unicodedata.normalize("NFKC", text).casefold()
+
+
+def _numbers(text: str) -> set[str]:
+    return {*map(_number, _NUMBER.findall(text))}
 
 
 def _number(written: str) -> str:

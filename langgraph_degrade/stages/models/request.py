@@ -8,18 +8,17 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.messages.ai import UsageMetadata, add_usage
 
 from langgraph_degrade.failures import Failure, classify
-from langgraph_degrade.stages.messages import current_turn
+from langgraph_degrade.stages.messages import current_turn, turn_results
 from langgraph_degrade.stages.models.rendering import fits
 from langgraph_degrade.stages.selecting import as_failure, faults, mended
 from langgraph_degrade.stages.tools.reading import Reading
 from langgraph_degrade.stages.tools.result import ToolResult
 
 if TYPE_CHECKING:
-    from langgraph_degrade.engine.verdict import Verdict
     from langgraph_degrade.stages.models.tier import Tier
     from langgraph_degrade.texts import Language, Overrides
 
@@ -75,16 +74,16 @@ class Request:
     @cached_property
     def must_hold(self) -> bool:
         """An answer that states facts is shown whole or not at all (spec M5): the tools of this turn found some."""
-        return any(isinstance(message, ToolMessage) for message in current_turn(self.messages))
+        return bool(turn_results(self.messages))
 
-    @property
+    @cached_property
     def record(self) -> Mapping[str, Any] | None:
         """What the tools of this turn found, where it is one flat record, live and whole; {} where none was asked.
 
         Only that is left to a model that words and decides nothing: of two records it would mix up the fields, and of
         what is old, missing or refused it would say nothing.
         """
-        results = [ToolResult.of(m) for m in current_turn(self.messages) if isinstance(m, ToolMessage)]
+        results = [*map(ToolResult.of, turn_results(self.messages))]
         if not results:
             return {}
         found = results[0]
@@ -139,14 +138,6 @@ class Reply:
     """An answer in words is none."""
 
 
-def awaits(reply: Reply, verdict: Verdict) -> bool:
-    """See `Plan.awaits`."""
-    if reply.rest is None:
-        return False
-    reply.rest.verdict = verdict
-    return True
-
-
 def read(reply: Reply) -> Reading:
     """A reply is as good as its message; what it cost is counted, whatever it is worth."""
     failure = reply.failure
@@ -195,18 +186,16 @@ def judged(message: AIMessage, request: Request) -> tuple[AIMessage, Failure | N
     if better is not message:
         message, failure = better, classify(better, source="model")
     found = as_failure(faults(message, request.tools)) or failure
-    return message, None if found is None else _dropped(message) or _malformed(message, found, request)
+    return message, None if found is None else _blamed(message, found, request)
 
 
-def _malformed(message: AIMessage, failure: Failure, request: Request) -> Failure:
-    request.wrong = message
-    return failure
-
-
-def _dropped(message: AIMessage) -> Failure | None:
+def _blamed(message: AIMessage, failure: Failure, request: Request) -> Failure:
     """Half a call is not the model's mistake where the line went dead in the middle of it (spec F2)."""
     ended = classify(AIMessage("x", response_metadata=message.response_metadata), source="model")
-    return ended if ended is not None and ended.kind == "connection" else None
+    if ended is not None and ended.kind == "connection":
+        return ended
+    request.wrong = message
+    return failure
 
 
 def may_be_a_call(text: str) -> bool:

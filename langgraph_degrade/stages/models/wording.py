@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -13,7 +12,7 @@ from langgraph_degrade.failures import Failure
 from langgraph_degrade.stages.closing import facts
 from langgraph_degrade.stages.messages import current_turn
 from langgraph_degrade.stages.models.grounding import adds, foreign_number, stray
-from langgraph_degrade.texts import one_line, template_of, text
+from langgraph_degrade.texts import one_line, text, verbatim
 
 if TYPE_CHECKING:
     from langgraph_degrade.stages.models.request import Request
@@ -27,10 +26,9 @@ NO_TIER = "none"
 def worded(request: Request) -> Sequence[BaseMessage]:
     """Ask for a sentence about what the tools of this turn found out."""
     language = request.language
-    say = partial(template_of, lang=language, overrides=request.overrides)
+    say = partial(verbatim, lang=language, overrides=request.overrides)
     known = _facts(request) or say("wording.no_facts")
-    given = {"question": request.question, "facts": known}
-    form = re.sub(r"\{(\w+)\}", lambda field: given.get(field[1], ""), say("wording.form"))
+    form = say("wording.form", question=request.question, facts=known)
     return [SystemMessage(say("wording.task")), HumanMessage(form)]
 
 

@@ -11,12 +11,13 @@ from uuid import uuid4
 
 from langchain_core.messages import AIMessage
 
+from langgraph_degrade.texts import CHINESE
+
 LONGEST: Final = 8_000
 """Characters of a question that is searched; a longer one is no question, and a cut one could end inside an id."""
 
-_CHINESE: Final = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-_IS_CHINESE: Final = re.compile(f"[{_CHINESE}]")
-_LETTER: Final = rf"[^\W{_CHINESE}]"
+_IS_CHINESE: Final = re.compile(f"[{CHINESE}]")
+_LETTER: Final = rf"[^\W{CHINESE}]"
 """A letter or digit of a word that has boundaries: `iPhone` in `查iPhone库存` is a word of its own."""
 
 

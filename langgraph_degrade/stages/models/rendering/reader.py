@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
-from langgraph_degrade.texts import Language, Overrides, template_of
-
-_FIELD = re.compile(r"\{(\w+)\}")
+from langgraph_degrade.texts import Language, Overrides, verbatim
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,5 +25,4 @@ class Reader:
 
     def say(self, key: str, **fields: str) -> str:
         """One of the `render` sentences in the reader's language, its fields filled in; a field nobody gave is left out."""
-        template = template_of(key, self.language, self.overrides)
-        return _FIELD.sub(lambda field: fields.get(field[1], ""), template)
+        return verbatim(key, self.language, self.overrides, **fields)
